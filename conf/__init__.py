@@ -1,0 +1,1 @@
+"""Hydra configuration of the studies; a mirror of the rooms."""

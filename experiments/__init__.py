@@ -1,0 +1,1 @@
+"""The ablation harness: studies of parent selection, run, measured and reported."""

@@ -1,0 +1,82 @@
+"""The command line: ``boltzmem VERB``, also ``python -m experiments VERB``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+VERBS = ("run", "report", "list")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="boltzmem",
+        description="Ablation studies of parent selection in evolutionary search.",
+        epilog="Begin with: boltzmem list study; boltzmem run study=smoke",
+    )
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for name in VERBS:
+        module = import_module(f"experiments.commands.{name}")
+        text = (module.__doc__ or "").strip()
+        verb = verbs.add_parser(
+            name,
+            help=text.splitlines()[0],
+            description=text,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.arguments(verb)
+        verb.set_defaults(run=module.run)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one verb.
+
+    Returns:
+        0 if all went well, 1 if a cell failed or is missing, 2 for a configuration that
+        is refused, 130 if it was interrupted.
+    """
+    _refuse_another_conf()
+    from experiments.study import ConfigurationError
+
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except ConfigurationError as error:
+        print(f"boltzmem: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(
+            "\nboltzmem: interrupted; what was finished is kept, and the same command "
+            "goes on from there",
+            file=sys.stderr,
+        )
+        return 130
+
+
+def _refuse_another_conf() -> None:
+    """Stops where a folder named ``conf`` hides ours.
+
+    ``python -m experiments`` puts the working folder first on the path, so the ``conf`` of
+    another project would be read silently.
+    """
+    import conf
+    import experiments
+
+    ours = Path(experiments.__file__).parent.parent
+    theirs = conf.__file__
+    if theirs is None or Path(theirs).parent.parent != ours:
+        places = list(conf.__path__) if theirs is None else [theirs]
+        print(
+            f"boltzmem: another package is called conf ({', '.join(map(str, places))}); "
+            "run the boltzmem command from another folder",
+            file=sys.stderr,
+        )
+        raise SystemExit(2)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,214 @@
+"""Cells: one (task, instance, seed, arm) each, named by the hash of what it reads.
+
+A cell's id covers the instantiated arm, task and proposer, the instance, seed and budget,
+and the code that computes them; so a cell that is done stays done however the study around
+it changes, and is never taken for another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+import traceback
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
+
+import memory
+from experiments import loop
+from experiments.study import Arm, Study, StudyTask
+
+#: Modules of the harness that decide what a run is; plots and reports do not.
+_SOURCES = ("loop.py", "contracts.py", "expressions.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One run to be made.
+
+    Attributes:
+        id: Content id, under the present code.
+        plain_id: Content id without the code, which recognises it under another.
+        task: Index of the task in the study.
+        arm: Index of the arm in the study.
+        instance: Instance of the task, from one.
+        seed: Seed, from one.
+    """
+
+    id: str
+    plain_id: str
+    task: int
+    arm: int
+    instance: int
+    seed: int
+
+    @property
+    def block(self) -> tuple[int, int, int]:
+        """What its paired cells share: task, instance and seed."""
+        return (self.task, self.instance, self.seed)
+
+
+def _hash(*parts: str | bytes) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        body = part.encode() if isinstance(part, str) else part
+        digest.update(len(body).to_bytes(8, "little") + body)
+    return digest.hexdigest()
+
+
+def _python_files(folder: Traversable) -> list[tuple[str, bytes]]:
+    found: list[tuple[str, bytes]] = []
+    for item in sorted(folder.iterdir(), key=lambda item: item.name):
+        if item.is_dir() and item.name != "__pycache__":
+            found += [(f"{item.name}/{n}", body) for n, body in _python_files(item)]
+        elif item.name.endswith(".py"):
+            found.append((item.name, item.read_bytes()))
+    return found
+
+
+@cache
+def code_version() -> str:
+    """Returns the hash of all code that can change the outcome of a run."""
+    try:
+        release = version("boltzmem")
+    except PackageNotFoundError:
+        release = "source"
+    here = files("experiments")
+    parts: list[str | bytes] = [release]
+    for name, body in _python_files(files("memory")):
+        parts += [name, body]
+    for room in ("tasks", "proposers"):
+        for name, body in _python_files(here / room):
+            parts += [f"{room}/{name}", body]
+    for name in _SOURCES:
+        parts += [name, (here / name).read_bytes()]
+    return _hash(*parts)
+
+
+def settings_of(arm: Arm, task: StudyTask) -> memory.Settings:
+    """Returns the memory's settings of ``arm`` on ``task``."""
+    if arm.natural_diversity:
+        return replace(arm.settings, diversity=task.natural_diversity)
+    return arm.settings
+
+
+def names_of(study: Study, cell: Cell) -> tuple[str | int, ...]:
+    """Returns the names that key the random numbers of ``cell``.
+
+    The arm is not among them, so that arms share random numbers; the salt of an A/A arm
+    is.
+    """
+    task = study.tasks[cell.task].task
+    salt = study.arms[cell.arm].stream_salt
+    names = (study.salt, _described(task), cell.instance, cell.seed)
+    return (*names, salt) if salt else names
+
+
+def _described(value: object) -> str:
+    return memory.fingerprint(memory.description(value))
+
+
+def cells_of(study: Study) -> list[Cell]:
+    """Returns all cells of ``study``, the arms of a block beside each other."""
+    code = code_version()
+    cells: list[Cell] = []
+    for t, task in enumerate(study.tasks):
+        keys = [_plain_key(study, arm, task) for arm in study.arms]
+        for instance in study.instances:
+            for seed in study.seeds:
+                for a, key in enumerate(keys):
+                    plain = _hash(key, str(instance), str(seed))
+                    cells.append(Cell(_hash(plain, code), plain, t, a, instance, seed))
+    return cells
+
+
+def _plain_key(study: Study, arm: Arm, task: StudyTask) -> str:
+    """Returns the hash of all that the cells of one arm and task share."""
+    parts: dict[str, Any] = {
+        "settings": settings_of(arm, task),
+        "stream_salt": arm.stream_salt,
+        "task": task.task,
+        "proposer": task.proposer,
+        "budget": task.budget,
+        "initial": study.initial,
+        "salt": study.salt,
+    }
+    return _described(parts)
+
+
+#: A row of the table of runs, and one of the table of trajectories.
+Row = dict[str, Any]
+
+
+def computed(study: Study, cell: Cell) -> Row:
+    """Returns the row of ``cell``: its outcome, or the traceback of its failure."""
+    task, arm = study.tasks[cell.task], study.arms[cell.arm]
+    row: Row = {
+        "cell": cell.id,
+        "plain": cell.plain_id,
+        "code": code_version(),
+        "status": "ok",
+        "failure": "",
+    }
+    start = time.perf_counter()
+    try:
+        problem = task.task.problem(cell.instance)
+        outcome = loop.run(
+            problem,
+            task.proposer,
+            settings_of(arm, task),
+            names=names_of(study, cell),
+            budget=task.budget,
+            initial=study.initial,
+        )
+    except Exception:
+        return {**row, "status": "failed", "failure": traceback.format_exc(limit=-8)}
+    if math.isnan(outcome.best):
+        reason = f"none of {outcome.evaluations} evaluations gave a score"
+        return {**row, "status": "failed", "failure": reason}
+    return {**row, "seconds": time.perf_counter() - start, **_measures(outcome)}
+
+
+def _measures(outcome: loop.Run) -> Row:
+    points = outcome.trajectory
+    zero = [d == 0.0 for d in points.diversity if not math.isnan(d)]
+    known = [d for d in points.diversity if not math.isnan(d)]
+    return {
+        "evaluations": outcome.evaluations,
+        "failures": outcome.failures,
+        "best": _rounded(outcome.best),
+        "regret": _rounded(max(0.0, 1.0 - outcome.best)),
+        "area": _rounded(_area(points.best)),
+        "success": not math.isnan(outcome.hit),
+        "hit": outcome.hit,
+        "mean_diversity": _rounded(sum(known) / len(known)) if known else math.nan,
+        "zero_diversity_share": sum(zero) / len(zero) if zero else math.nan,
+        "mean_temperature": _rounded(outcome.mean_temperature),
+        "minimum_share": outcome.minimum_share,
+        "maximum_share": outcome.maximum_share,
+        "digest": outcome.digest,
+        "trajectory": {
+            name: [_rounded(value) for value in getattr(points, name)]
+            for name in points._fields
+        },
+    }
+
+
+def _area(best: list[float]) -> float:
+    """Returns the mean of log10(regret + floor) over log-spaced budgets."""
+    regrets = [1.0 if math.isnan(value) else max(0.0, 1.0 - value) for value in best]
+    logs = [math.log10(regret + loop.REGRET_FLOOR) for regret in regrets]
+    return math.fsum(logs) / len(logs)
+
+
+def _rounded(value: float) -> float:
+    """Returns ``value`` to ten significant digits.
+
+    The last bits of an ``exp`` or ``log`` differ between processors; a committed table
+    should not.
+    """
+    return value if isinstance(value, int) else float(f"{value:.10g}")

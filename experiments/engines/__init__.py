@@ -1,0 +1,1 @@
+"""Engines that compute blocks of cells, one per file."""

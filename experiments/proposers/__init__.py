@@ -1,0 +1,1 @@
+"""Variation operators, text in and text out, one per file."""

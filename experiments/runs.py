@@ -1,0 +1,212 @@
+"""Runs on disk: shards while a study runs, two Parquet tables when it is done.
+
+A shard is a file of lines, each a checksum and a JSON row; it is only ever appended to and
+is synced once a block. A torn or damaged line is not a row. Rows are known by their cell,
+so the same row twice is harmless.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import zlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from experiments.cells import Cell, Row
+from experiments.study import Study
+
+_SHARDS = "raw/shards"
+TRAJECTORY = pa.schema(
+    [
+        ("cell", pa.string()),
+        ("evaluation", pa.list_(pa.int32())),
+        ("best", pa.list_(pa.float32())),
+        ("diversity", pa.list_(pa.float32())),
+        ("used_diversity", pa.list_(pa.float32())),
+        ("temperature", pa.list_(pa.float32())),
+        ("clamp", pa.list_(pa.int8())),
+        ("effective_parents", pa.list_(pa.float32())),
+    ]
+)
+RUNS = pa.schema(
+    [
+        ("cell", pa.string()),
+        ("study", pa.string()),
+        ("task", pa.string()),
+        ("family", pa.string()),
+        ("instance", pa.int32()),
+        ("arm", pa.string()),
+        ("seed", pa.int32()),
+        ("stream", pa.string()),
+        ("status", pa.string()),
+        ("failure", pa.string()),
+        ("evaluations", pa.int32()),
+        ("failures", pa.int32()),
+        ("best", pa.float64()),
+        ("regret", pa.float64()),
+        ("area", pa.float64()),
+        ("success", pa.bool_()),
+        ("hit", pa.float64()),
+        ("mean_diversity", pa.float64()),
+        ("zero_diversity_share", pa.float64()),
+        ("mean_temperature", pa.float64()),
+        ("minimum_share", pa.float64()),
+        ("maximum_share", pa.float64()),
+        ("digest", pa.string()),
+    ]
+)
+
+
+class Shards(NamedTuple):
+    """What the shards of a study hold.
+
+    Attributes:
+        rows: The last row of each cell that has one.
+        damaged: Lines that were no rows.
+    """
+
+    rows: dict[str, Row]
+    damaged: int
+
+
+class ShardWriter:
+    """The one writer of a shard.
+
+    Args:
+        folder: Folder of the study.
+        name: Name of the shard, unique among the writers of a study.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        path = folder / _SHARDS / f"{name}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        torn = path.exists() and path.stat().st_size and not _ends_line(path)
+        self._file = path.open("ab")
+        if torn:
+            # A line torn by a kill must not swallow the first row after it.
+            self._file.write(b"\n")
+
+    def write(self, rows: Iterable[Row]) -> None:
+        """Appends ``rows`` and waits until they are on the disk."""
+        self._file.write(b"".join(_line(row) for row in rows))
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Closes the shard."""
+        self._file.close()
+
+
+def _ends_line(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"
+
+
+def _line(row: Row) -> bytes:
+    body = json.dumps(_without_nan(row), separators=(",", ":")).encode()
+    return b"%08x %s\n" % (zlib.crc32(body), body)
+
+
+def _without_nan(value: object) -> object:
+    """Returns ``value`` with NaN as ``None``, for strict JSON."""
+    if isinstance(value, float):
+        return None if math.isnan(value) else value
+    if isinstance(value, list):
+        return [_without_nan(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _without_nan(item) for key, item in value.items()}
+    return value
+
+
+def _row(line: bytes) -> Row | None:
+    checksum, _, body = line.partition(b" ")
+    try:
+        if int(checksum, 16) != zlib.crc32(body):
+            return None
+        row = json.loads(body)
+    except ValueError:
+        return None
+    return row if isinstance(row, dict) and "cell" in row else None
+
+
+def read_shards(folder: Path) -> Shards:
+    """Returns all rows of the shards below ``folder``; later ones replace earlier.
+
+    A row that succeeded is never replaced by one that failed.
+    """
+    rows: dict[str, Row] = {}
+    damaged = 0
+    for path in sorted((folder / _SHARDS).glob("*.jsonl")):
+        for line in path.read_bytes().split(b"\n"):
+            if not line:
+                continue
+            row = _row(line)
+            if row is None:
+                damaged += 1
+            elif rows.get(row["cell"], {}).get("status") != "ok":
+                rows[row["cell"]] = row
+    return Shards(rows, damaged)
+
+
+def write_tables(
+    folder: Path, study: Study, cells: Sequence[Cell], rows: dict[str, Row]
+) -> None:
+    """Writes ``runs.parquet`` and ``trajectories.parquet`` of all ``cells``.
+
+    The tables hold what a run is and nothing of when or where it was made, so the same
+    study gives the same bytes again. They are written beside and moved into place.
+    """
+    runs: list[Row] = []
+    trajectories: list[Row] = []
+    for cell in cells:
+        row = rows[cell.id]
+        task, arm = study.tasks[cell.task], study.arms[cell.arm]
+        runs.append(
+            {
+                **row,
+                "study": study.name,
+                "task": task.label,
+                "family": task.task.family,
+                "instance": cell.instance,
+                "arm": arm.name,
+                "seed": cell.seed,
+                "stream": arm.stream_salt,
+            }
+        )
+        if row["status"] == "ok":
+            trajectories.append({"cell": cell.id, **row["trajectory"]})
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / "runs.parquet", runs, RUNS)
+    _write(folder / "trajectories.parquet", trajectories, TRAJECTORY)
+
+
+def read_tables(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Returns the tables of runs and of trajectories in ``folder``.
+
+    Raises:
+        FileNotFoundError: There are none.
+    """
+    return (
+        pq.read_table(folder / "runs.parquet").to_pandas(),
+        pq.read_table(folder / "trajectories.parquet").to_pandas(),
+    )
+
+
+def _write(path: Path, rows: list[Row], schema: pa.Schema) -> None:
+    columns = {
+        field.name: pa.array([row.get(field.name) for row in rows], field.type)
+        for field in schema
+    }
+    beside = path.with_name(f".{path.name}.new")
+    pq.write_table(pa.table(columns, schema), beside, compression="zstd")
+    with beside.open("rb") as file:
+        os.fsync(file.fileno())
+    beside.replace(path)

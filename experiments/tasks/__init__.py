@@ -1,0 +1,1 @@
+"""Optimisation tasks with known optima, one family per file."""

@@ -1,0 +1,77 @@
+"""boltzmem: an evolutionary memory whose parent selection can be replayed."""
+
+from memory.control import Step, control_step, effective_parents
+from memory.evolution import ConfigurationMismatch, EvolutionaryMemory, Parent
+from memory.policies import (
+    Control,
+    Diversity,
+    Mapping,
+    Pick,
+    Scaling,
+    Selection,
+    Signal,
+    Survival,
+    Temperature,
+    Tracker,
+    View,
+    view,
+)
+from memory.randomness import KeyedRandom, key_of
+from memory.records import (
+    Draw,
+    Provenance,
+    Record,
+    Solution,
+    Status,
+    count,
+    flag,
+    positive,
+    real,
+    utf8,
+    within,
+)
+from memory.settings import Settings, description, differences, fingerprint
+from memory.stores.in_memory import InMemoryJournal
+from memory.stores.journal import Entry, Journal, JournalTrimmed
+
+__all__ = [
+    "ConfigurationMismatch",
+    "Control",
+    "Diversity",
+    "Draw",
+    "Entry",
+    "EvolutionaryMemory",
+    "InMemoryJournal",
+    "Journal",
+    "JournalTrimmed",
+    "KeyedRandom",
+    "Mapping",
+    "Parent",
+    "Pick",
+    "Provenance",
+    "Record",
+    "Scaling",
+    "Selection",
+    "Settings",
+    "Signal",
+    "Solution",
+    "Status",
+    "Step",
+    "Survival",
+    "Temperature",
+    "Tracker",
+    "View",
+    "control_step",
+    "count",
+    "description",
+    "differences",
+    "effective_parents",
+    "fingerprint",
+    "flag",
+    "key_of",
+    "positive",
+    "real",
+    "utf8",
+    "view",
+    "within",
+]

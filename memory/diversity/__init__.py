@@ -1,0 +1,1 @@
+"""Diversity metrics: how different the living are, one metric per file."""

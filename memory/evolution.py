@@ -1,0 +1,437 @@
+"""The evolutionary memory: the shell around a journal and its fold.
+
+It is the only place of the evolutionary side that holds state between calls. It writes
+events, folds what others wrote, and draws parents; every decision is made by a policy.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from memory import codec
+from memory.control import Step, control_step
+from memory.policies import View
+from memory.population.state import Population
+from memory.randomness import KeyedRandom
+from memory.records import (
+    NO_METADATA,
+    Draw,
+    Provenance,
+    Scalar,
+    Solution,
+    Status,
+    count,
+    utf8,
+)
+from memory.settings import Settings, description, differences, fingerprint
+from memory.stores.in_memory import InMemoryJournal
+from memory.stores.journal import Journal
+
+
+class Parent(NamedTuple):
+    """A drawn parent: the solution, the draw that chose it, and the step of control."""
+
+    solution: Solution
+    draw: Draw
+    step: Step
+
+    @property
+    def text(self) -> str:
+        """Text of the solution."""
+        return self.solution.text
+
+    @property
+    def id(self) -> str:
+        """Id of the solution."""
+        return self.solution.id
+
+    @property
+    def score(self) -> float:
+        """Score of the solution."""
+        # Only the valid are alive, and they have one.
+        return cast(float, self.solution.score)
+
+
+class ConfigurationMismatch(ValueError):
+    """The journal belongs to a population of another configuration."""
+
+
+class EvolutionaryMemory:
+    """A population of scored texts that remembers, and draws parents.
+
+    The same seed, settings and calls give the same draws, in every process. Safe for use
+    by several threads.
+
+    Args:
+        settings: The configuration; the defaults of ``Settings`` if ``None``.
+        journal: Where events live; a journal in this process's memory if ``None``.
+        seed: Name or names of the random numbers of the population, shared by its
+            workers.
+        stream: Name of this worker's own decisions; two workers need two names.
+        scope: Key of this population within the journal.
+
+    Raises:
+        ConfigurationMismatch: The journal holds this scope under other settings or
+            another seed; the message names what differs.
+        TypeError: An argument has the wrong type.
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        journal: Journal | None = None,
+        *,
+        seed: int | str | Sequence[int | str] = 0,
+        stream: str = "main",
+        scope: str = "",
+    ) -> None:
+        if settings is not None and not isinstance(settings, Settings):
+            raise TypeError(f"settings must be Settings or None, got {settings!r}")
+        self.settings = Settings() if settings is None else settings
+        names = [seed] if isinstance(seed, int | str) else list(seed)
+        self.stream = utf8("stream", stream)
+        self.scope = utf8("scope", scope)
+        self._journal: Journal = InMemoryJournal() if journal is None else journal
+        self._own = KeyedRandom(*names, stream)
+        self._population = Population(self.settings, KeyedRandom(*names), scope)
+        # The length makes the prefix of a scope no prefix of another one's keys.
+        self._prefix = f"{len(scope)}:{scope}:"
+        self._lock = threading.RLock()
+        self._solutions: dict[str, Solution] = {}
+        self._next_decision = 0
+        self._configure({"settings": description(self.settings), "seed": names})
+        self.sync()
+
+    def __enter__(self) -> EvolutionaryMemory:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Leaves the journal as it is: every acknowledged event is in it already."""
+
+    def __len__(self) -> int:
+        """Returns the number of the living."""
+        with self._lock:
+            return len(self._population)
+
+    @property
+    def seq(self) -> int:
+        """Number of journal entries that have been folded in."""
+        return self._population.seq
+
+    @property
+    def n_failed(self) -> int:
+        """Number of failed attempts."""
+        return self._population.n_failed
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of the living, in the order of ``view``."""
+        with self._lock:
+            return self._population.ids
+
+    def digest(self) -> str:
+        """Returns a hash of the population: equal in every worker that has read on."""
+        with self._lock:
+            return self._population.digest()
+
+    def remember(
+        self,
+        text: str,
+        score: float,
+        *,
+        parent: Parent | Solution | None = None,
+        other_parents: Sequence[Solution] = (),
+        weight: float = 1.0,
+        operator: str = "",
+        evaluator: str = "",
+        instance_scores: Sequence[float] = (),
+        time: float = 0.0,
+        metadata: Mapping[str, Scalar] = NO_METADATA,
+        id: str | None = None,
+    ) -> Solution:
+        """Remembers a scored text and returns it as a solution.
+
+        Args:
+            text: The solution itself.
+            score: Quality, finite, higher is better; zero and negative are scores.
+            parent: What it was made from; a ``Parent`` also records its draw.
+            other_parents: Further parents, for recombination.
+            weight: Multiplier of the probability of selection; zero means never.
+            operator: Name of the operator or model that proposed it.
+            evaluator: Name and version of what scored it.
+            instance_scores: Scores on the instances of the task.
+            time: When, in the caller's unit.
+            metadata: Flat facts of the user's own.
+            id: Unique name; made from the keyed stream if ``None``. Give one to make a
+                repeated call harmless.
+
+        Raises:
+            TypeError: An argument has the wrong type; the message names it.
+            ValueError: An argument is out of range, or the id is taken by another
+                solution.
+        """
+        with self._lock:
+            return self.record(
+                self._solution(
+                    text,
+                    score,
+                    Status.VALID,
+                    parent,
+                    other_parents,
+                    id=id,
+                    weight=weight,
+                    operator=operator,
+                    evaluator=evaluator,
+                    instance_scores=tuple(instance_scores),
+                    time=time,
+                    metadata=metadata,
+                )
+            )
+
+    def remember_failure(
+        self,
+        text: str,
+        reason: str,
+        *,
+        parent: Parent | Solution | None = None,
+        other_parents: Sequence[Solution] = (),
+        operator: str = "",
+        evaluator: str = "",
+        time: float = 0.0,
+        metadata: Mapping[str, Scalar] = NO_METADATA,
+        id: str | None = None,
+    ) -> Solution:
+        """Remembers an attempt that got no score; it is never selected.
+
+        The arguments are those of ``remember``; ``reason`` goes into the metadata under
+        ``failure``.
+        """
+        with self._lock:
+            return self.record(
+                self._solution(
+                    text,
+                    None,
+                    Status.FAILED,
+                    parent,
+                    other_parents,
+                    id=id,
+                    operator=operator,
+                    evaluator=evaluator,
+                    time=time,
+                    metadata={**metadata, "failure": reason},
+                )
+            )
+
+    def record(self, solution: Solution) -> Solution:
+        """Remembers a ready-made solution; the same one again changes nothing.
+
+        Raises:
+            TypeError: ``solution`` is not a ``Solution``.
+            ValueError: It is of another scope, is retracted, or its id is taken by
+                another solution.
+        """
+        if not isinstance(solution, Solution):
+            raise TypeError(f"solution must be a Solution, got {solution!r}")
+        if solution.scope != self.scope:
+            raise ValueError(
+                f"scope must be {self.scope!r}, this memory's own, got "
+                f"{solution.scope!r}"
+            )
+        if solution.status is Status.RETRACTED:
+            raise ValueError(
+                "status must be valid or failed when a solution is remembered, got "
+                "'retracted'"
+            )
+        row, body = codec.row(self._event(solution)), codec.body(solution)
+        with self._lock:
+            key = self._key(solution.id)
+            if self._journal.append(key, row, body):
+                self._solutions[solution.id] = solution
+            elif self._journal.fetch([key])[0] not in (body, None):
+                raise ValueError(
+                    f"id must be new or name the same solution, got {solution.id!r}, "
+                    "which another one has"
+                )
+            self.sync()
+        return solution
+
+    def select(
+        self,
+        *,
+        decision: int | None = None,
+        part: int = 0,
+        law: bool = False,
+        measure: bool = False,
+    ) -> Parent:
+        """Draws a parent.
+
+        A draw is a function of the configuration, the journal up to now and the index of
+        the decision: asking again for the same one gives the same parent.
+
+        Args:
+            decision: Index of the decision in this worker's stream; the next one if
+                ``None``.
+            part: Index of a part of the decision, for a decision of several draws.
+            law: Whether to compute the exact law, and from it ``effective_parents``.
+            measure: Whether to measure the diversity even where the temperature does not
+                follow it.
+
+        Raises:
+            ValueError: Nobody is alive, or nobody has a positive weight.
+        """
+        with self._lock:
+            population = self._population
+            index = (
+                max(self._next_decision, population.next_decision(self.stream))
+                if decision is None
+                else count("decision", decision)
+            )
+            view = population.view()
+            step = control_step(
+                view,
+                population.signal(measure=measure),
+                population.state,
+                temperature=self.settings.temperature,
+                selection=self.settings.selection,
+                rng=self._own.generator("selection", index, part),
+                law=law,
+            )
+            solution = self.get(population.id_at(step.pick))
+            self._solutions[solution.id] = solution
+            if decision is None:
+                self._next_decision = index + 1
+            return Parent(solution, Draw(self.stream, index, population.seq), step)
+
+    def law(self) -> tuple[tuple[str, ...], np.ndarray]:  # type: ignore[type-arg]
+        """Returns ids and ``(n,)`` exact probabilities of the next selection."""
+        with self._lock:
+            population = self._population
+            signal = population.signal(measure=False)
+            control = self.settings.temperature.control(population.state, signal)
+            return population.ids, self.settings.selection.probabilities(
+                population.view(), control.temperature
+            )
+
+    def view(self) -> View:
+        """Returns the living as arrays, a copy; scores are scaled."""
+        with self._lock:
+            return View(*(array.copy() for array in self._population.view()))
+
+    def diversity(self) -> float:
+        """Returns the diversity of the living as the metric measures it."""
+        with self._lock:
+            return self._population.diversity()
+
+    def best(self) -> Solution | None:
+        """Returns the best solution ever remembered, the oldest on ties."""
+        with self._lock:
+            id_ = self._population.best_id
+            return None if id_ is None else self.get(id_)
+
+    def get(self, id: str) -> Solution:
+        """Returns the solution called ``id``, alive or not.
+
+        Raises:
+            KeyError: There is none.
+        """
+        with self._lock:
+            solution = self._solutions.get(id)
+            if solution is None:
+                body = self._journal.fetch([self._key(id)])[0]
+                if body is None:
+                    raise KeyError(f"id must name a solution, got {id!r}")
+                solution = codec.solution(body)
+            return solution
+
+    def sync(self) -> int:
+        """Folds in what the journal holds beyond ``seq``; returns how many entries."""
+        with self._lock:
+            folded = 0
+            while entries := self._journal.read(self._population.seq):
+                for seq, row in entries:
+                    self._population.apply(seq, codec.event(row))
+                folded += len(entries)
+            self._forget_the_dead()
+            return folded
+
+    def _forget_the_dead(self) -> None:
+        """Drops the texts of those who left, once they outnumber the living twice."""
+        population = self._population
+        if len(self._solutions) > 3 * len(population) + 8:
+            alive = self._solutions
+            self._solutions = {
+                id_: alive[id_] for id_ in population.ids if id_ in alive
+            }
+
+    def _configure(self, described: dict[str, object]) -> None:
+        key = f"configured:{self._prefix}"
+        row = codec.row(codec.Configured(self.scope, fingerprint(described)))
+        if self._journal.append(key, row, codec.document(described)):
+            return
+        body = self._journal.fetch([key])[0]
+        theirs = {} if body is None else codec.mapping(body)
+        if fingerprint(theirs) != fingerprint(described):
+            raise ConfigurationMismatch(
+                f"the journal's population {self.scope!r} has another configuration: "
+                + "; ".join(differences(described, theirs))
+            )
+
+    def _event(self, solution: Solution) -> codec.Remembered | codec.Failed:
+        draw = solution.provenance.draw
+        if solution.score is None:
+            return codec.Failed(self.scope, solution.id, draw)
+        return codec.Remembered(
+            self.scope,
+            solution.id,
+            solution.score,
+            solution.weight,
+            draw,
+            self.settings.diversity.features(solution.text),
+        )
+
+    def _key(self, id_: str) -> str:
+        return f"solution:{self._prefix}{id_}"
+
+    def _solution(
+        self,
+        text: str,
+        score: float | None,
+        status: Status,
+        parent: Parent | Solution | None,
+        other_parents: Sequence[Solution],
+        *,
+        id: str | None,
+        operator: str,
+        evaluator: str,
+        **fields: object,
+    ) -> Solution:
+        draw = None
+        parents: tuple[Solution, ...] = tuple(other_parents)
+        if isinstance(parent, Parent):
+            draw = parent.draw
+            parents = (parent.solution, *parents)
+        elif isinstance(parent, Solution):
+            parents = (parent, *parents)
+        elif parent is not None:
+            raise TypeError(f"parent must be a Parent or a Solution, got {parent!r}")
+        return Solution(
+            id=self._own.identifier(self._population.seq) if id is None else id,
+            text=text,
+            score=score,
+            status=status,
+            scope=self.scope,
+            parent_ids=tuple([solution.id for solution in parents]),
+            generation=1 + max([s.generation for s in parents], default=-1),
+            provenance=Provenance(operator, evaluator, draw),
+            **fields,  # type: ignore[arg-type]
+        )

@@ -1,0 +1,1 @@
+"""Mappings from diversity to a temperature factor, one per file."""

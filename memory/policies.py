@@ -1,0 +1,227 @@
+"""The contracts: what a policy of each room must offer, with units.
+
+A policy is a frozen dataclass; its parameters are its fields and are validated when it is
+made. Its methods are pure: what they need comes in, what they find goes out, randomness
+is an argument. Any class with these methods is a policy, wherever it lives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Integers = NDArray[np.int64]
+
+#: What a metric keeps of a text: computed once by the writer, stored with the row of the
+#: journal, made of strings, numbers and lists only.
+Features = Any
+
+
+class View(NamedTuple):
+    """The living, as selection sees them: read-only arrays of one length ``n``.
+
+    Attributes:
+        scores: ``(n,)`` finite scaled scores, higher is better.
+        weights: ``(n,)`` multipliers of the probability of selection, not negative;
+            zero means never.
+        elites: ``(n,)`` membership of the elite archive.
+        seqs: ``(n,)`` place in the journal, which orders by age.
+    """
+
+    scores: Floats
+    weights: Floats
+    elites: Flags
+    seqs: Integers
+
+
+def view(
+    scores: Sequence[float] | Floats,
+    weights: Sequence[float] | Floats | None = None,
+    elites: Sequence[bool] | Flags | None = None,
+) -> View:
+    """Returns a ``View`` of bare numbers, for policies used outside a memory.
+
+    Args:
+        scores: ``(n,)`` finite scores, higher is better, at least one.
+        weights: ``(n,)`` weights; one for each by default.
+        elites: ``(n,)`` membership of the elite archive; nobody by default.
+
+    Raises:
+        ValueError: ``scores`` is empty or not finite, a weight is negative or not
+            finite, or the lengths differ.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    n = values.size
+    if values.ndim != 1 or n == 0 or not np.isfinite(values).all():
+        raise ValueError(f"scores must be finite, flat and not empty, got {scores!r}")
+    factors = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    flags = np.zeros(n, bool) if elites is None else np.asarray(elites, dtype=bool)
+    if factors.shape != (n,) or not np.isfinite(factors).all() or factors.min() < 0.0:
+        raise ValueError(
+            f"weights must be {n} finite numbers, none negative, got {weights!r}"
+        )
+    if flags.shape != (n,):
+        raise ValueError(f"elites must be {n} flags, got {elites!r}")
+    return View(values, factors, flags, np.arange(1, n + 1))
+
+
+class Pick(NamedTuple):
+    """A selected parent.
+
+    Attributes:
+        index: Place of the parent in the view.
+        explored: Whether the uniform exploration chose it.
+        u: The uniform number in ``[0, 1)`` that decided.
+    """
+
+    index: int
+    explored: bool
+    u: float
+
+
+class Selection(Protocol):
+    """A parent-selection policy: an exact law, and a draw that follows it."""
+
+    @property
+    def closed_form(self) -> bool:
+        """Whether ``probabilities`` costs no more than a draw.
+
+        Where it does not, a run computes the law only at a few steps.
+        """
+
+    def probabilities(self, view: View, temperature: float) -> Floats:
+        """Returns the ``(n,)`` probabilities of selection; they sum to one.
+
+        Args:
+            view: The living, at least one with a positive weight.
+            temperature: Positive temperature, in units of scaled score.
+        """
+
+    def draw(self, view: View, temperature: float, rng: np.random.Generator) -> Pick:
+        """Returns a parent drawn from ``probabilities``, from ``rng`` alone."""
+
+
+class Scaling(Protocol):
+    """A scaling of the scores of the living before selection."""
+
+    def scale(self, scores: Floats) -> Floats:
+        """Returns ``(n,)`` scaled scores of ``(n,)`` finite scores, in their order."""
+
+
+class Mapping(Protocol):
+    """A mapping from diversity to a factor of the base temperature."""
+
+    def factor(self, diversity: float) -> float:
+        """Returns the factor, in ``[0, 2]`` for ``diversity`` in ``[0, 1]``."""
+
+
+class Signal(NamedTuple):
+    """What a temperature controller may look at.
+
+    Attributes:
+        step: Number of entries that have changed the living.
+        diversity: Diversity of the living as measured; ``text_shape`` reaches 1.3.
+        scores: ``(n,)`` scaled scores of the living.
+    """
+
+    step: int
+    diversity: float
+    scores: Floats
+
+
+class Control(NamedTuple):
+    """What a controller decided, and how.
+
+    Attributes:
+        temperature: Temperature for selection, positive, in units of scaled score.
+        used_diversity: Diversity after its own bound; NaN if none was used.
+        factor: Factor of the mapping; NaN if there is none.
+        raw: Temperature before bounds and blend.
+        clamped: Temperature after the bounds alone.
+        clamp: -1 if the temperature was held at its minimum, +1 at its maximum, else 0.
+    """
+
+    temperature: float
+    used_diversity: float
+    factor: float
+    raw: float
+    clamped: float
+    clamp: int
+
+
+class Temperature(Protocol):
+    """A temperature controller; its state is one float.
+
+    A stateful controller is advanced once per journal entry that changes the living, and
+    its next state is the temperature it decided. A stateless one always starts from
+    ``initial``.
+    """
+
+    @property
+    def stateful(self) -> bool:
+        """Whether its state is the temperature before."""
+
+    @property
+    def reads_diversity(self) -> bool:
+        """Whether it reads the diversity; where it does not, none is measured for it."""
+
+    @property
+    def initial(self) -> float:
+        """State before the first update."""
+
+    def control(self, state: float, signal: Signal) -> Control:
+        """Returns the temperature that follows ``state`` under ``signal``."""
+
+
+class Tracker(Protocol):
+    """The living as one metric sees them, kept up to date as they come and go.
+
+    Slots are contiguous: they count from zero to the number of the living. Whatever the
+    order of arrivals and departures, equal slots give equal measures, to the last bit.
+    """
+
+    def append(self, features: Features) -> None:
+        """Adds a slot at the end."""
+
+    def replace(self, slot: int, features: Features) -> None:
+        """Puts another solution into ``slot``."""
+
+    def remove(self, slot: int) -> None:
+        """Empties ``slot`` by moving the last one into it."""
+
+    def measure(self, rng: np.random.Generator) -> float:
+        """Returns the diversity of the living, zero if fewer than two."""
+
+
+class Diversity(Protocol):
+    """A diversity metric: mean pairwise distance of texts, or an estimate of it."""
+
+    @property
+    def sampled(self) -> bool:
+        """Whether ``measure`` draws random numbers."""
+
+    def features(self, text: str) -> Features:
+        """Returns what the metric keeps of ``text``."""
+
+    def tracker(self) -> Tracker:
+        """Returns a tracker with no slots."""
+
+    def measure(self, texts: Sequence[str], rng: np.random.Generator) -> float:
+        """Returns the diversity of ``texts``, zero if fewer than two."""
+
+
+class Survival(Protocol):
+    """A rule for who leaves a population that has one too many."""
+
+    def victim(self, scores: Floats, seqs: Integers) -> int:
+        """Returns the index of who leaves; the newcomer is the one with the last seq.
+
+        Args:
+            scores: ``(n,)`` finite raw scores of the living and the newcomer.
+            seqs: ``(n,)`` their places in the journal, all different.
+        """

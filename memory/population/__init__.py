@@ -1,0 +1,1 @@
+"""The pure core: what is alive, as a fold over journal entries."""

@@ -1,0 +1,319 @@
+"""Records: what the memory remembers, frozen and validated where they are born."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from numbers import Integral, Real
+from types import MappingProxyType
+from typing import NamedTuple
+
+Scalar = str | int | float | bool | None
+NO_METADATA: Mapping[str, Scalar] = MappingProxyType({})
+
+
+class Status(StrEnum):
+    """Standing of a record."""
+
+    VALID = "valid"
+    FAILED = "failed"
+    RETRACTED = "retracted"
+
+
+class Draw(NamedTuple):
+    """The draw that chose a parent: enough to repeat it.
+
+    Attributes:
+        stream: Name of the stream of decisions, one per worker or run.
+        decision: Index of the decision in its stream, from zero.
+        seq: Length of the journal at the moment of the draw.
+    """
+
+    stream: str
+    decision: int
+    seq: int
+
+
+class Provenance(NamedTuple):
+    """Where a solution comes from.
+
+    Attributes:
+        operator: Name of the variation operator or model that proposed it.
+        evaluator: Name and version of what scored it.
+        draw: The draw that chose its (first) parent, ``None`` for a root.
+    """
+
+    operator: str = ""
+    evaluator: str = ""
+    draw: Draw | None = None
+
+
+NO_PROVENANCE = Provenance()
+
+
+def real(name: str, value: object) -> float:
+    """Returns ``value`` as a finite float.
+
+    Raises:
+        TypeError: ``value`` is not a real number; a bool and a string are not.
+        ValueError: ``value`` is NaN or infinite, or too large for a float.
+    """
+    if type(value) is not float:
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise TypeError(f"{name} must be a finite real number, got {value!r}")
+        try:
+            value = float(value)
+        except OverflowError:
+            raise ValueError(
+                f"{name} must be a finite real number, got an integer beyond the "
+                "range of a float"
+            ) from None
+    if not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite real number, got {value!r}")
+    return value
+
+
+def count(name: str, value: object, minimum: int = 0) -> int:
+    """Returns ``value`` as an integer of at least ``minimum``.
+
+    Raises:
+        TypeError: ``value`` is not an integer; a bool is not.
+        ValueError: ``value`` is below ``minimum``.
+    """
+    if type(value) is not int:
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            raise TypeError(f"{name} must be an integer, got {value!r}")
+        value = int(value)
+    if value < minimum:
+        raise ValueError(f"{name} must be at least {minimum}, got {value}")
+    return value
+
+
+def within(name: str, value: object, low: float, high: float) -> float:
+    """Returns ``value`` as a float in ``[low, high]``.
+
+    Raises:
+        TypeError: ``value`` is not a real number.
+        ValueError: ``value`` is not finite or lies outside the range.
+    """
+    number = real(name, value)
+    if not low <= number <= high:
+        raise ValueError(f"{name} must lie in [{low:g}, {high:g}], got {number!r}")
+    return number
+
+
+def positive(name: str, value: object) -> float:
+    """Returns ``value`` as a positive finite float.
+
+    Raises:
+        TypeError: ``value`` is not a real number.
+        ValueError: ``value`` is not finite or not positive.
+    """
+    number = real(name, value)
+    if not number > 0.0:
+        raise ValueError(f"{name} must be positive and finite, got {number!r}")
+    return number
+
+
+def flag(name: str, value: object) -> bool:
+    """Returns ``value``, a bool.
+
+    Raises:
+        TypeError: ``value`` is anything else.
+    """
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be true or false, got {value!r}")
+    return value
+
+
+def utf8(name: str, value: object) -> str:
+    """Returns ``value``, a string that can be encoded.
+
+    Raises:
+        TypeError: ``value`` is not a string.
+        ValueError: ``value`` holds a lone surrogate.
+    """
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a string, got {value!r}")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"{name} must be encodable as UTF-8, got a lone surrogate at "
+                f"position {error.start}"
+            ) from None
+    return value
+
+
+def _set(instance: object, **values: object) -> None:
+    """Sets normalised fields of a frozen instance during its construction."""
+    for name, value in values.items():
+        object.__setattr__(instance, name, value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What both memories share: an identity, a scope, a time and an origin.
+
+    Args:
+        id: Unique name, chosen by whoever proposes; a repeated id is the same record.
+        scope: Key that keeps tenants and tasks apart within one store.
+        time: When it was made, in the caller's unit; zero in studies.
+        provenance: Where it comes from.
+        metadata: Flat facts of the user's own; never read by a policy.
+
+    Raises:
+        TypeError: A field has the wrong type; the message names it.
+        ValueError: ``id`` is empty, a number is not finite, or a text is not UTF-8.
+    """
+
+    id: str
+    scope: str = ""
+    time: float = 0.0
+    provenance: Provenance = NO_PROVENANCE
+    metadata: Mapping[str, Scalar] = field(default_factory=lambda: NO_METADATA)
+
+    def __post_init__(self) -> None:
+        if not utf8("id", self.id):
+            raise ValueError("id must not be empty, got ''")
+        if self.scope != "":
+            utf8("scope", self.scope)
+        if self.time != 0.0 or type(self.time) is not float:
+            _set(self, time=real("time", self.time))
+        if self.provenance is not NO_PROVENANCE:
+            _check_provenance(self.provenance)
+        if self.metadata is not NO_METADATA:
+            _set(self, metadata=_frozen_metadata(self.metadata))
+
+
+def _check_provenance(provenance: object) -> None:
+    if not isinstance(provenance, Provenance):
+        raise TypeError(f"provenance must be a Provenance, got {provenance!r}")
+    utf8("provenance.operator", provenance.operator)
+    utf8("provenance.evaluator", provenance.evaluator)
+    draw = provenance.draw
+    if draw is None:
+        return
+    if not isinstance(draw, Draw):
+        raise TypeError(f"provenance.draw must be a Draw or None, got {draw!r}")
+    utf8("provenance.draw.stream", draw.stream)
+    count("provenance.draw.decision", draw.decision)
+    count("provenance.draw.seq", draw.seq)
+
+
+def _frozen_metadata(metadata: object) -> Mapping[str, Scalar]:
+    if not isinstance(metadata, Mapping):
+        raise TypeError(f"metadata must be a mapping, got {metadata!r}")
+    kept: dict[str, Scalar] = {}
+    for key, value in metadata.items():
+        name = f"metadata[{utf8('a key of metadata', key)!r}]"
+        if value is None or isinstance(value, bool):
+            kept[key] = value
+        elif isinstance(value, str):
+            kept[key] = utf8(name, value)
+        elif isinstance(value, Integral):
+            kept[key] = int(value)
+        elif isinstance(value, Real):
+            kept[key] = real(name, value)
+        else:
+            raise TypeError(
+                f"{name} must be a string, a finite number, a bool or None, "
+                f"got {value!r}"
+            )
+    return MappingProxyType(kept)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solution(Record):
+    """A scored text: one attempt at a task.
+
+    Zero and negative scores are scores like any other. A solution without a score has
+    failed and says so in its status; it is remembered and never selected.
+
+    Args:
+        text: The solution itself.
+        score: Quality, higher is better, finite; ``None`` if and only if it failed.
+        status: Standing of the solution.
+        parent_ids: Ids of the solutions it was made from, the first one foremost.
+        generation: Length of the longest lineage behind it; zero for a root.
+        instance_scores: Scores on the instances of the task, where it has several.
+        weight: Multiplier of the probability of selection; zero means never.
+
+    Raises:
+        TypeError: A field has the wrong type; ``True`` and ``"0.9"`` are no scores.
+        ValueError: A number is not finite or out of range, the score contradicts the
+            status, or the solution names itself or one parent twice.
+    """
+
+    text: str
+    score: float | None
+    status: Status = Status.VALID
+    parent_ids: tuple[str, ...] = ()
+    generation: int = 0
+    instance_scores: tuple[float, ...] = ()
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        # ``super()`` does not find its class in a dataclass with slots.
+        Record.__post_init__(self)
+        utf8("text", self.text)
+        status = self.status
+        if type(status) is not Status:
+            try:
+                status = Status(status)
+            except ValueError:
+                raise ValueError(
+                    "status must be one of "
+                    f"{', '.join(map(str, Status))}, got {status!r}"
+                ) from None
+            _set(self, status=status)
+        if status is Status.FAILED:
+            if self.score is not None:
+                raise ValueError(
+                    f"score must be None where status is failed, got {self.score!r}"
+                )
+        elif type(self.score) is not float or not math.isfinite(self.score):
+            _set(self, score=real("score", self.score))
+        if type(self.weight) is not float or not 0.0 <= self.weight < math.inf:
+            weight = real("weight", self.weight)
+            if weight < 0.0:
+                raise ValueError(f"weight must not be negative, got {weight!r}")
+            _set(self, weight=weight)
+        if type(self.generation) is not int or self.generation < 0:
+            _set(self, generation=count("generation", self.generation))
+        if self.parent_ids != ():
+            self._check_parents()
+        if self.instance_scores != ():
+            self._check_instance_scores()
+
+    def _check_parents(self) -> None:
+        parents = self.parent_ids
+        if isinstance(parents, str) or not isinstance(parents, tuple | list):
+            raise TypeError(f"parent_ids must be a tuple of ids, got {parents!r}")
+        for parent in parents:
+            if not utf8("parent_ids", parent):
+                raise ValueError("parent_ids must not hold an empty id, got ''")
+            if parent == self.id:
+                raise ValueError(
+                    f"parent_ids must not name the solution itself, got {parent!r}"
+                )
+        if len(parents) > 1 and len(dict.fromkeys(parents)) != len(parents):
+            raise ValueError(f"parent_ids must differ from each other, got {parents!r}")
+        _set(self, parent_ids=tuple(parents))
+
+    def _check_instance_scores(self) -> None:
+        scores = self.instance_scores
+        if not isinstance(scores, tuple | list):
+            raise TypeError(
+                f"instance_scores must be a tuple of numbers, got {scores!r}"
+            )
+        _set(
+            self,
+            instance_scores=tuple(
+                real(f"instance_scores[{index}]", score)
+                for index, score in enumerate(scores)
+            ),
+        )

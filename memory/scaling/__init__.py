@@ -1,0 +1,1 @@
+"""Scalings of the scores before selection, one per file."""

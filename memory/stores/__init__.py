@@ -1,0 +1,1 @@
+"""Stores: bytes in, bytes out, nothing of evolution."""

@@ -1,0 +1,1 @@
+"""Survival rules: who leaves a full population, one per file."""

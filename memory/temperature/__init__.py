@@ -1,0 +1,1 @@
+"""Temperature controllers, one per file."""

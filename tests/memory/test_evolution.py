@@ -1,0 +1,284 @@
+"""The shell: five lines of use, replay, idempotence, scopes, joins, and bad input."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from memory import (
+    ConfigurationMismatch,
+    EvolutionaryMemory,
+    InMemoryJournal,
+    Settings,
+    Solution,
+    Status,
+    codec,
+)
+from memory.mapping.original import Original
+from memory.scaling.raw import Raw
+from memory.selection.boltzmann import Boltzmann
+from memory.selection.loongflow import LoongFlow
+from memory.temperature.adaptive import Adaptive
+from memory.temperature.fixed import Fixed
+
+
+def filled(n: int = 5, **options: Any) -> EvolutionaryMemory:
+    memory = EvolutionaryMemory(**options)
+    for k in range(n):
+        memory.remember(f"text {k}", k / n)
+    return memory
+
+
+def test_five_lines_are_a_loop() -> None:
+    memory = EvolutionaryMemory(seed=7)
+    memory.remember("x", score=0.1)
+    for _ in range(50):
+        parent = memory.select()
+        memory.remember(parent.text + "x", score=len(parent.text) / 50, parent=parent)
+    best = memory.best()
+    assert best is not None
+    assert best.score is not None
+    assert best.score > 0.1
+    assert best.provenance.draw is not None
+    assert best.parent_ids
+    assert best.generation == len(best.text) - 1
+
+
+def test_the_same_seed_repeats_everything_and_another_does_not() -> None:
+    def history(seed: int) -> list[str]:
+        memory = filled(20, seed=seed)
+        return [memory.select().id for _ in range(30)]
+
+    assert history(1) == history(1)
+    assert history(1) != history(2)
+
+
+def test_any_single_draw_can_be_repeated_from_its_provenance() -> None:
+    journal = InMemoryJournal()
+    settings = Settings(temperature=Adaptive(Original()), selection=LoongFlow())
+    memory = EvolutionaryMemory(settings, journal, seed=5)
+    children = []
+    for k in range(40):
+        parent = memory.select() if k > 3 else None
+        children.append(memory.remember(f"text {k * k}", math.sin(k), parent=parent))
+    for child in children[5::7]:
+        draw = child.provenance.draw
+        assert draw is not None
+        short = InMemoryJournal()
+        for seq, row in journal.read(0)[: draw.seq]:
+            event = codec.event(row)
+            key = getattr(event, "id", "configured")
+            body = codec.body(memory.get(key)) if key != "configured" else b"{}"
+            if seq > 1:
+                name = f"solution:0::{key}"
+                assert short.append(name, row, body)
+            else:
+                assert short.append(
+                    "configured:0::", row, journal.fetch(["configured:0::"])[0] or b""
+                )
+        again = EvolutionaryMemory(settings, short, seed=5)
+        assert again.select(decision=draw.decision).id == child.parent_ids[0]
+
+
+def test_a_resumed_memory_goes_on_as_if_it_had_never_stopped() -> None:
+    def go(stops: set[int]) -> list[tuple[str, str]]:
+        journal = InMemoryJournal()
+        memory = EvolutionaryMemory(journal=journal, seed=2)
+        found = []
+        for k in range(60):
+            if k in stops:
+                if len(memory):
+                    memory.select()  # drawn, then lost with the process
+                memory = EvolutionaryMemory(journal=journal, seed=2)
+            parent = memory.select() if len(memory) else None
+            child = memory.remember(f"{k}", math.cos(k), parent=parent)
+            found.append((child.id, parent.id if parent else ""))
+        return found
+
+    assert go(set()) == go({1, 7, 8, 33}) == go(set(range(60)))
+
+
+def test_two_streams_draw_for_themselves() -> None:
+    journal = InMemoryJournal()
+    first = EvolutionaryMemory(journal=journal, stream="first")
+    second = EvolutionaryMemory(journal=journal, stream="second")
+    for k in range(10):
+        (first if k % 2 else second).remember(f"{k}", float(k))
+    first.sync()
+    second.sync()
+    assert first.digest() == second.digest()
+    draws = [[m.select().step.u for _ in range(5)] for m in (first, second)]
+    assert draws[0] != draws[1]
+    assert len(journal.read(0)) == 11
+
+
+def test_scopes_share_a_journal_and_nothing_else() -> None:
+    journal = InMemoryJournal()
+    a = EvolutionaryMemory(journal=journal, scope="a")
+    b = EvolutionaryMemory(Settings(capacity=3), journal, scope="a:b")
+    a.remember("x", 1.0, id="b:same")
+    b.remember("y", 2.0, id="same")
+    a.sync()
+    assert a.ids == ("b:same",)
+    assert b.ids == ("same",)
+    assert (a.get("b:same").text, b.get("same").text) == ("x", "y")
+    with pytest.raises(ValueError, match="scope must be 'a', this memory's own"):
+        a.record(Solution(id="z", text="z", score=1.0, scope="b"))
+
+
+def test_a_repeated_memory_is_harmless_and_a_contradicting_one_refused() -> None:
+    memory = EvolutionaryMemory()
+    first = memory.remember("x", 1.0, id="a")
+    assert memory.record(first) == first
+    assert memory.remember("x", 1.0, id="a") == first
+    assert len(memory) == 1
+    with pytest.raises(ValueError, match="id must be new or name the same solution"):
+        memory.remember("x", 2.0, id="a")
+
+
+def test_another_configuration_may_not_join_and_the_key_is_named() -> None:
+    journal = InMemoryJournal()
+    EvolutionaryMemory(Settings(temperature=Fixed(value=0.1)), journal)
+    with pytest.raises(
+        ConfigurationMismatch, match=r"settings.temperature.value: 0.2 here, 0.1 there"
+    ):
+        EvolutionaryMemory(Settings(temperature=Fixed(value=0.2)), journal)
+    with pytest.raises(ConfigurationMismatch, match="seed: "):
+        EvolutionaryMemory(Settings(temperature=Fixed(value=0.1)), journal, seed=3)
+    with pytest.raises(ConfigurationMismatch, match=r"settings.temperature._target_"):
+        EvolutionaryMemory(Settings(temperature=Adaptive(Original())), journal)
+
+
+def test_selection_changes_nothing() -> None:
+    memory = filled(30, settings=Settings(temperature=Adaptive(Original())))
+    before = memory.digest()
+    for _ in range(20):
+        memory.select(law=True, measure=True)
+    assert memory.digest() == before
+    assert memory.select(decision=3) == memory.select(decision=3)
+
+
+def test_a_failed_attempt_is_remembered_and_never_drawn() -> None:
+    memory = filled(3)
+    failed = memory.remember_failure("broken", "it did not run", parent=memory.select())
+    assert failed.status is Status.FAILED
+    assert failed.metadata["failure"] == "it did not run"
+    assert memory.get(failed.id) == failed
+    assert memory.n_failed == 1
+    assert failed.id not in {memory.select().id for _ in range(200)}
+
+
+def test_a_weight_of_zero_is_never_drawn_and_one_is_the_default() -> None:
+    memory = EvolutionaryMemory(Settings(selection=Boltzmann(exploration=0.5)))
+    memory.remember("never", 1.0, weight=0.0, id="never")
+    with pytest.raises(ValueError, match="weight"):
+        memory.select()
+    memory.remember("always", 0.0, id="always")
+    assert {memory.select().id for _ in range(300)} == {"always"}
+
+
+def test_draws_of_a_memory_follow_its_law() -> None:
+    memory = filled(8, settings=Settings(scaling=Raw(), temperature=Fixed(value=0.5)))
+    ids, law = memory.law()
+    picks = [memory.select().id for _ in range(20_000)]
+    counts = [picks.count(id_) for id_ in ids]
+    assert stats.chisquare(counts, 20_000 * law).pvalue > 1e-6
+    wrong = np.exp(memory.view().scores / 0.6)
+    wrong /= wrong.sum()
+    assert stats.chisquare(counts, 20_000 * wrong).pvalue < 1e-6
+
+
+def test_an_empty_memory_says_so() -> None:
+    memory = EvolutionaryMemory()
+    assert len(memory) == 0
+    assert memory.best() is None
+    with pytest.raises(ValueError, match="population must not be empty"):
+        memory.select()
+    with pytest.raises(KeyError, match="id must name a solution, got 'x'"):
+        memory.get("x")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m: m.remember("x", None), "score must be a finite real number"),
+        (lambda m: m.remember("x", math.nan), "score must be a finite real number"),
+        (lambda m: m.remember("x", True), "score must be a finite real number"),
+        (lambda m: m.remember(None, 1.0), "text must be a string, got None"),
+        (lambda m: m.remember("x", 1.0, weight=-1), "weight must not be negative"),
+        (lambda m: m.remember("x", 1.0, id=""), "id must not be empty"),
+        (lambda m: m.remember("x", 1.0, parent="s0"), "parent must be a Parent or"),
+        (lambda m: m.remember("x", 1.0, metadata={"a": {}}), "metadata"),
+        (lambda m: m.remember_failure("x", None, metadata={"a": {}}), "metadata"),
+        (lambda m: m.record("x"), "solution must be a Solution, got 'x'"),
+        (lambda m: m.select(decision=-1), "decision must be at least 0, got -1"),
+        (lambda m: m.select(decision=1.5), "decision must be an integer, got 1.5"),
+    ],
+)
+def test_bad_input_is_refused_by_name_and_leaves_nothing(
+    call: Callable[[EvolutionaryMemory], object], message: str
+) -> None:
+    memory = filled(3)
+    before = memory.digest()
+    with pytest.raises((TypeError, ValueError), match=message):
+        call(memory)
+    assert memory.digest() == before
+    memory.sync()
+    assert memory.digest() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"capacity": 0}, "capacity must be at least 1, got 0"),
+        ({"capacity": 2.0}, "capacity must be an integer, got 2.0"),
+        ({"elite_size": -1}, "elite_size must be at least 0, got -1"),
+        ({"selection": "boltzmann"}, "selection must be a policy with a method"),
+        ({"selection": Boltzmann}, "selection must be a policy with a method"),
+        ({"diversity": Fixed()}, "diversity must be a policy with a method features"),
+        ({"temperature": None}, "temperature must be a policy with a method control"),
+    ],
+)
+def test_bad_settings_are_refused_by_name(
+    options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        Settings(**options)
+    with pytest.raises(TypeError, match="settings must be Settings or None"):
+        EvolutionaryMemory(options)  # type: ignore[arg-type]
+
+
+def test_threads_may_share_a_memory() -> None:
+    memory = filled(5)
+    errors: list[BaseException] = []
+
+    def work(worker: int) -> None:
+        try:
+            for k in range(100):
+                parent = memory.select()
+                memory.remember(f"{worker} {k}", k / 100, parent=parent)
+        except BaseException as error:  # noqa: BLE001 - collected for the main thread
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(w,)) for w in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert memory.seq == 1 + 5 + 400
+    assert len(memory) == 100
+
+
+def test_a_thousand_dead_leave_no_texts_behind() -> None:
+    memory = EvolutionaryMemory(Settings(capacity=10))
+    for k in range(1000):
+        memory.remember(f"text {k}", float(k % 17))
+    assert len(memory._solutions) <= 3 * 10 + 9
+    assert memory.get(memory.ids[0]).score is not None
