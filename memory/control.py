@@ -91,5 +91,5 @@ def control_step(
         effective_parents=number,
         explored=pick.explored,
         u=pick.u,
-        pick=pick.index,
+        pick=pick.place,
     )

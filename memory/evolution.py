@@ -11,11 +11,9 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import NamedTuple, cast
 
-import numpy as np
-
 from memory import codec
 from memory.control import Step, control_step
-from memory.policies import View
+from memory.policies import Floats, View
 from memory.population.state import Population
 from memory.randomness import KeyedRandom
 from memory.records import (
@@ -312,7 +310,7 @@ class EvolutionaryMemory:
                 self._next_decision = index + 1
             return Parent(solution, Draw(self.stream, index, population.seq), step)
 
-    def law(self) -> tuple[tuple[str, ...], np.ndarray]:  # type: ignore[type-arg]
+    def law(self) -> tuple[tuple[str, ...], Floats]:
         """Returns ids and ``(n,)`` exact probabilities of the next selection."""
         with self._lock:
             population = self._population
@@ -325,7 +323,8 @@ class EvolutionaryMemory:
     def view(self) -> View:
         """Returns the living as arrays, a copy; scores are scaled."""
         with self._lock:
-            return View(*(array.copy() for array in self._population.view()))
+            scores, weights, elites, seqs = self._population.view()
+            return View(scores.copy(), weights.copy(), elites.copy(), seqs.copy())
 
     def diversity(self) -> float:
         """Returns the diversity of the living as the metric measures it."""

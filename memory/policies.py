@@ -74,12 +74,12 @@ class Pick(NamedTuple):
     """A selected parent.
 
     Attributes:
-        index: Place of the parent in the view.
+        place: Index of the parent in the view.
         explored: Whether the uniform exploration chose it.
         u: The uniform number in ``[0, 1)`` that decided.
     """
 
-    index: int
+    place: int
     explored: bool
     u: float
 

@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memory.diversity.text_shape import TextShape
-from memory.selection.boltzmann import Boltzmann
-
 from memory.policies import Diversity, Scaling, Selection, Survival, Temperature
 from memory.records import count
 from memory.scaling.rank import Rank
+from memory.selection.boltzmann import Boltzmann
 from memory.survival.worst import Worst
 from memory.temperature.fixed import Fixed
 

@@ -110,8 +110,7 @@ def draw(rows: Sequence[Row], axes: Axes, limit: float) -> None:
             height,
             marker="D" if row.strong else "o",
             markersize=6.0 if row.strong else 4.5,
-            markeredgecolor=row.colour,
-            markerfacecolor=row.colour,
+            color=row.colour,
         )
         axes.text(
             0.0,
@@ -124,7 +123,7 @@ def draw(rows: Sequence[Row], axes: Axes, limit: float) -> None:
             ha="left",
             linespacing=1.1,
         ).set_in_layout(False)
-    axes.set(xlim=(-limit, limit), ylim=(_total(rows) - 0.55, -0.55), yticks=[])
+    axes.set(xlim=(-limit, limit), ylim=(_total(rows) - 0.55, -0.72), yticks=[])
     axes.spines["left"].set_visible(False)
     axes.grid(visible=False, axis="y")
     axes.xaxis.set_major_locator(MaxNLocator(5, symmetric=True))

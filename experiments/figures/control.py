@@ -32,6 +32,8 @@ def draw(curves: pd.DataFrame, axes: Sequence[Axes], arms: Mapping[str, Look]) -
         mine = curves[curves["arm"] == arm]
         for one, quantity in zip(axes, ("diversity", "temperature"), strict=False):
             curve = mine[mine["quantity"] == quantity]
+            if curve.empty:
+                continue
             x = curve["evaluation"].to_numpy(np.float64)
             low, high = (curve[end].to_numpy(np.float64) for end in ("low", "high"))
             if len(arms) <= MOST_LABELS:

@@ -55,6 +55,8 @@ _NAMES = {
     GRID[0]: "grid",
 }
 
+_TAG = re.compile(r"<[^>]*>")
+_REFERENCE = re.compile(r'(\bid="|href="#|url\(#)([^")]*)(["\)])')
 _LONG = re.compile(r"(?<![\w.])-?\d+\.\d{3,}")
 
 
@@ -310,14 +312,35 @@ def inline_svg(figure: Figure, name: str, label: str) -> str:
     return text
 
 
+def _settle(figure: Figure) -> None:
+    """Lays a figure out for good, in positions that are the same on every run.
+
+    The solver behind the layout differs in its last bits from one run to the next.
+    """
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        axes.set_position(np.round(axes.get_position().bounds, 4).tolist())
+
+
 def _written(figure: Figure) -> str:
     FigureCanvasSVG(figure)
     buffer = io.BytesIO()
     nothing = dict.fromkeys(("Date", "Creator", "Type", "Format"))
     with styled():
+        _settle(figure)
         figure.savefig(buffer, format="svg", metadata=nothing)
     # A hundredth of a point is not seen, and its digits may differ between processors.
-    text = _LONG.sub(lambda found: f"{float(found[0]):.2f}", buffer.getvalue().decode())
-    # Matplotlib ends some lines with blanks.
+    # What is read, between the tags, stays as it is.
+    text = _TAG.sub(
+        lambda tag: _LONG.sub(lambda number: f"{float(number[0]):.2f}", tag[0]),
+        buffer.getvalue().decode(),
+    )
+    # Matplotlib makes ids of positions to the last bit, and ends lines with blanks.
+    ids = re.findall(r'\bid="([^"]*)"', text)
+    numbers = {name: f"i{index}" for index, name in enumerate(dict.fromkeys(ids))}
+    text = _REFERENCE.sub(
+        lambda found: f"{found[1]}{numbers.get(found[2], found[2])}{found[3]}", text
+    )
     lines = text.splitlines()
     return "\n".join(line.rstrip() for line in lines) + "\n"

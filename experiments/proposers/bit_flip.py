@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from memory.records import positive, within
+from memory import positive, within
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from experiments.expressions import (
     render,
     size,
 )
-from memory.records import count, within
+from memory import count, within
 
 # A parent may be larger than what is proposed: it is read, and then it shrinks.
 _READABLE = Limits(nodes=2_000, depth=DEEPEST, lines=1_000, characters=4_000)

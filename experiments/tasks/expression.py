@@ -32,8 +32,7 @@ from experiments.expressions import (
     random_program,
     render,
 )
-from memory.randomness import KeyedRandom
-from memory.records import count
+from memory import KeyedRandom, count
 
 _CHEAP_POINTS = 10
 

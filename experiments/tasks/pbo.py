@@ -18,7 +18,7 @@ import ioh
 import numpy as np
 
 from experiments.contracts import Anchors, Evaluation
-from memory.records import count
+from memory import count
 
 #: Beyond these, ioh leaves the bits as they are: a further instance would repeat the
 #: first one.

@@ -11,14 +11,18 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memory.codec import Configured, Event, Failed, Remembered
 from memory.policies import Features, Floats, Signal, View
 from memory.population.elites import admit
 from memory.randomness import KeyedRandom
 from memory.settings import Settings
+
+_T = TypeVar("_T", bound=np.generic)
 
 
 class Population:
@@ -43,9 +47,12 @@ class Population:
         self._weights = np.ones(places)
         self._seqs = np.zeros(places, dtype=np.int64)
         self._elites = np.zeros(places, dtype=bool)
-        self._read_only = tuple(
-            _read_only(array)
-            for array in (self._scores, self._weights, self._elites, self._seqs)
+        # What others see of these arrays they cannot change.
+        self._seen = View(
+            _read_only(self._scores),
+            _read_only(self._weights),
+            _read_only(self._elites),
+            _read_only(self._seqs),
         )
         self._ids: list[str] = []
         self._features: list[Features] = []
@@ -78,8 +85,7 @@ class Population:
     @property
     def scores(self) -> Floats:
         """``(n,)`` raw scores of the living, read-only."""
-        scores: Floats = self._read_only[0][: len(self._ids)]
-        return scores
+        return self._seen.scores[: len(self._ids)]
 
     @property
     def state(self) -> float:
@@ -118,7 +124,7 @@ class Population:
             raise ValueError("the population must not be empty, got 0 living solutions")
         if self._scaled is None:
             self._scaled = self._settings.scaling.scale(self.scores)
-        _, weights, elites, seqs = self._read_only
+        _, weights, elites, seqs = self._seen
         return View(self._scaled, weights[:n], elites[:n], seqs[:n])
 
     def signal(self, *, measure: bool = True) -> Signal:
@@ -146,7 +152,7 @@ class Population:
         n = len(self._ids)
         digest = hashlib.blake2b(digest_size=16)
         digest.update("\0".join(self._ids).encode())
-        for array in self._read_only:
+        for array in self._seen:
             digest.update(array[:n].tobytes())
         digest.update(
             struct.pack("<qqqd", self.seq, self.step, self.n_failed, self._state)
@@ -176,10 +182,8 @@ class Population:
         self._ids.append(event.id)
         self._features.append(event.features)
         self._moved[n] = None
-        scores, _, elites, seqs = (
-            array[: n + 1]
-            for array in (self._scores, self._weights, self._elites, self._seqs)
-        )
+        scores, seqs = self._scores[: n + 1], self._seqs[: n + 1]
+        elites = self._elites[: n + 1]
         admit(n, scores, seqs, elites, self._settings.elite_size)
         if event.score > self.best_score:
             self.best_id, self.best_score = event.id, event.score
@@ -234,7 +238,7 @@ class Population:
         self._moved.clear()
 
 
-def _read_only(array: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _read_only(array: NDArray[_T]) -> NDArray[_T]:
     view = array.view()
     view.flags.writeable = False
     return view

@@ -27,5 +27,5 @@ class Rank:
         ordered = np.sort(scores)
         below = ordered.searchsorted(scores, side="left")
         upto = ordered.searchsorted(scores, side="right")
-        ranks: Floats = (below + upto - 1) * (0.5 / (scores.size - 1))
-        return ranks
+        ranks = (below + upto - 1) * (0.5 / (scores.size - 1))
+        return ranks.astype(np.float64, copy=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -46,7 +47,7 @@ class Boltzmann:
     weighted: bool = False
     power: float = 1.0
 
-    closed_form = True
+    closed_form: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         exploration = within("exploration", self.exploration, 0.0, 1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,7 +30,7 @@ class TopK:
 
     k: int = 5
 
-    closed_form = True
+    closed_form: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", count("k", self.k, minimum=1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from memory.policies import Floats, Pick, View
 class Uniform:
     """Selects every solution of positive weight with the same probability."""
 
-    closed_form = True
+    closed_form: ClassVar[bool] = True
 
     def probabilities(self, view: View, temperature: float) -> Floats:
         """Returns the ``(n,)`` probabilities of selection; they sum to one.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 
 import pytest
 from hypothesis import given
@@ -46,10 +45,7 @@ def test_a_body_is_the_solution_to_the_last_bit(solution: Solution) -> None:
     again = codec.solution(codec.body(solution))
     assert again == solution
     assert codec.body(again) == codec.body(solution)
-    if solution.score is not None:
-        assert math.copysign(1.0, again.score or 0.0) == math.copysign(
-            1.0, solution.score
-        )
+    assert repr(again.score) == repr(solution.score)
 
 
 @given(text, name, number, st.floats(0, 9), st.one_of(st.none(), draws), text)

@@ -263,7 +263,7 @@ def test_threads_may_share_a_memory() -> None:
             for k in range(100):
                 parent = memory.select()
                 memory.remember(f"{worker} {k}", k / 100, parent=parent)
-        except BaseException as error:  # noqa: BLE001 - collected for the main thread
+        except BaseException as error:
             errors.append(error)
 
     threads = [threading.Thread(target=work, args=(w,)) for w in range(4)]

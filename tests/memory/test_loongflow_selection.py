@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from memory import candidate_law as candidate_law_module
+from memory.candidate_law import candidate_law, enumerated, integrated
 from memory.policies import View, view
-from memory.selection import loongflow
 from memory.selection.boltzmann import Boltzmann
-from memory.selection.loongflow import LoongFlow, candidate_law, enumerated, integrated
+from memory.selection.loongflow import LoongFlow
 
 GOLDEN = json.loads(
     (Path(__file__).parents[1] / "golden" / "selection.json").read_text()
@@ -197,7 +198,7 @@ def test_both_laws_equal_the_brute_force_over_ordered_draws(
         temperature = float(10.0 ** rng.uniform(-1.5, 1.5))
         expected = brute_force(seen, temperature, policy)
         for limit in (math.inf, -1):
-            monkeypatch.setattr(loongflow, "ENUMERATED", limit)
+            monkeypatch.setattr(candidate_law_module, "ENUMERATED", limit)
             law = policy.probabilities(seen, temperature)
             np.testing.assert_allclose(law, expected, atol=1e-9, err_msg=repr(policy))
 
@@ -212,7 +213,7 @@ def test_quadrature_equals_enumeration_at_any_temperature(
     logs = rng.normal(scale=3.0, size=14)
     # Weights that are not positive, and lists that hold nothing else.
     logs[[1, 2, 3, 5, 8, 11]] = -math.inf
-    terms = loongflow._terms(np.arange(14) < 6, 3, 2, disjoint)
+    terms = candidate_law_module._terms(np.arange(14) < 6, 3, 2, disjoint)
     listed = enumerated(scores, logs, temperature, terms)
     smooth = integrated(scores, logs, temperature, terms)
     np.testing.assert_allclose(smooth, listed, atol=1e-12)
@@ -225,7 +226,7 @@ def test_quadrature_equals_enumeration_at_any_temperature(
 def test_lists_without_a_positive_weight_fall_back_to_temperature_one(
     limit: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loongflow, "ENUMERATED", limit)
+    monkeypatch.setattr(candidate_law_module, "ENUMERATED", limit)
     scores, weights = np.array([0.0, 1.0, 2.0]), np.array([-1.0, 0.0, 1.0])
     law = candidate_law(
         scores,

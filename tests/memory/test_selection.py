@@ -70,7 +70,7 @@ def frequencies(
     """Returns how often each was chosen in so many decisions of their own."""
     random = KeyedRandom(key)
     chosen = [
-        policy.draw(seen, temperature, random.generator("selection", decision)).index
+        policy.draw(seen, temperature, random.generator("selection", decision)).place
         for decision in range(DRAWS)
     ]
     return np.bincount(chosen, minlength=seen.scores.size)
@@ -218,7 +218,7 @@ def test_equal_generators_draw_equal_parents_that_the_law_allows(
         for _ in range(2)
     ]
     assert picks[0] == picks[1]
-    assert policy.probabilities(seen, temperature)[picks[0].index] > 0.0
+    assert policy.probabilities(seen, temperature)[picks[0].place] > 0.0
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_a_weight_of_zero_means_never_even_under_exploration(
     law = policy.probabilities(seen, 1.0)
     assert law[[0, 3]].tolist() == [0.0, 0.0]
     rng = np.random.default_rng(3)
-    drawn = {policy.draw(seen, 1.0, rng).index for _ in range(300)}
+    drawn = {policy.draw(seen, 1.0, rng).place for _ in range(300)}
     assert drawn == set(np.flatnonzero(law).tolist())
 
 
@@ -426,7 +426,7 @@ def test_extreme_scores_weights_and_temperatures_give_a_law(
     assert law.sum() == pytest.approx(1.0, abs=1e-12)
     rng = np.random.default_rng(4)
     assert all(
-        law[POLICIES[name].draw(seen, temperature, rng).index] for _ in range(50)
+        law[POLICIES[name].draw(seen, temperature, rng).place] for _ in range(50)
     )
 
 
@@ -489,7 +489,7 @@ def test_boltzmann_explores_below_the_exploration_rate_only() -> None:
     numbers = [0.0, 0.15, math.nextafter(0.3, 0.0), 0.3, LARGEST]
     picks = [policy.draw(seen, 1.0, Scripted(number)) for number in numbers]  # type: ignore[arg-type]
     assert [pick.explored for pick in picks] == [True, True, True, False, False]
-    assert [pick.index for pick in picks] == [0, 1, 2, 0, 2]
+    assert [pick.place for pick in picks] == [0, 1, 2, 0, 2]
 
 
 def test_the_largest_number_never_selects_a_factor_of_zero() -> None:
