@@ -40,12 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         is refused, 130 if it was interrupted.
     """
     _refuse_another_conf()
+    from experiments.runner import FolderLocked
     from experiments.study import ConfigurationError
 
     options = _parser().parse_args(arguments)
     try:
         return int(options.run(options))
-    except ConfigurationError as error:
+    except (ConfigurationError, FolderLocked) as error:
         print(f"boltzmem: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

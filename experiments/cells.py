@@ -144,16 +144,21 @@ def _plain_key(study: Study, arm: Arm, task: StudyTask) -> str:
 Row = dict[str, Any]
 
 
-def computed(study: Study, cell: Cell) -> Row:
-    """Returns the row of ``cell``: its outcome, or the traceback of its failure."""
-    task, arm = study.tasks[cell.task], study.arms[cell.arm]
-    row: Row = {
+def unfinished_row(cell: Cell, status: str, failure: str) -> Row:
+    """Returns the row of a cell without an outcome: what it is, and why it has none."""
+    return {
         "cell": cell.id,
         "plain": cell.plain_id,
         "code": code_version(),
-        "status": "ok",
-        "failure": "",
+        "status": status,
+        "failure": failure,
     }
+
+
+def computed(study: Study, cell: Cell) -> Row:
+    """Returns the row of ``cell``: its outcome, or the traceback of its failure."""
+    task, arm = study.tasks[cell.task], study.arms[cell.arm]
+    row = unfinished_row(cell, "ok", "")
     start = time.perf_counter()
     try:
         problem = task.task.problem(cell.instance)
@@ -165,7 +170,7 @@ def computed(study: Study, cell: Cell) -> Row:
             budget=task.budget,
             initial=study.initial,
         )
-    except Exception:
+    except (Exception, SystemExit):
         return {**row, "status": "failed", "failure": traceback.format_exc(limit=-8)}
     if math.isnan(outcome.best):
         reason = f"none of {outcome.evaluations} evaluations gave a score"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import platform
@@ -217,6 +218,50 @@ class _blocks:  # noqa: N801 - an iterator with a memory, private to this module
         return block
 
 
+class FolderLocked(RuntimeError):
+    """Another run holds the folder of the study; the message says which."""
+
+
+@contextlib.contextmanager
+def locked(folder: Path, command: str) -> Iterator[None]:
+    """Holds the folder of a study while it runs.
+
+    The lock is the system's, so it ends with the process that holds it.
+
+    Raises:
+        FolderLocked: Another process holds it.
+    """
+    path = folder / "raw" / "lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.seek(0)
+            holder = file.read().strip() or "an unknown process"
+            raise FolderLocked(f"{folder} is held by {holder}") from None
+        file.seek(0)
+        file.truncate()
+        since = time.strftime("%H:%M:%S")
+        file.write(
+            f"process {os.getpid()} on {socket.gethostname()} since {since}: {command}"
+        )
+        file.flush()
+        try:
+            yield
+        finally:
+            file.seek(0)
+            file.truncate()
+
+
+def changes(study: Study, folder: Path) -> list[str]:
+    """Returns what differs from the last run in ``folder``, one line per key."""
+    last = read_manifest(folder)
+    if last is None:
+        return []
+    return list(memory.differences(study.description, last.get("study"), "study"))
+
+
 def manifest(study: Study, command: str) -> dict[str, Any]:
     """Returns the volatile provenance of a run: where and with what it was made."""
     packages = ("numpy", "pandas", "scipy", "pyarrow", "ioh", "hydra-core")
@@ -230,7 +275,7 @@ def manifest(study: Study, command: str) -> dict[str, Any]:
         "platform": platform.platform(),
         "cpu_count": os.cpu_count(),
         "packages": {name: version(name) for name in packages},
-        "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
+import math
 import re
 from pathlib import Path
 
-from experiments.study import ConfigurationError, Study, load
+from experiments.study import Study, load
 
 
 def study_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,9 +53,32 @@ def folder_name(study: Study, overrides: list[str]) -> str:
     return f"{study.name}+{slug}"[:120]
 
 
-def quoted(text: object) -> str:
-    """Returns ``text`` as a JSON string, for messages."""
-    return json.dumps(str(text), ensure_ascii=False)
+def at_least_one(text: str) -> int:
+    """Returns the integer of an option that must be positive."""
+    return _integer(text, 1)
 
 
-__all__ = ["ConfigurationError", "chosen", "folder_name", "quoted", "study_arguments"]
+def at_least_zero(text: str) -> int:
+    """Returns the integer of an option that must not be negative."""
+    return _integer(text, 0)
+
+
+def _integer(text: str, minimum: int) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be an integer, got {text!r}") from None
+    if value < minimum:
+        raise argparse.ArgumentTypeError(f"must be at least {minimum}, got {text}")
+    return value
+
+
+def seconds(text: str) -> float:
+    """Returns the positive seconds of an option."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0.0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be positive seconds, got {text!r}")
+    return value

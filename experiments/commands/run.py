@@ -7,14 +7,33 @@ goes on where it was.
 from __future__ import annotations
 
 import argparse
+import os
+import shlex
 import sys
 
 from experiments.cells import code_version
 from experiments.commands import report
-from experiments.commands.options import chosen, study_arguments
+from experiments.commands.options import (
+    at_least_one,
+    at_least_zero,
+    chosen,
+    seconds,
+    study_arguments,
+)
+from experiments.engines.processes import Processes
 from experiments.engines.serial import Serial
 from experiments.progress import Reporter
-from experiments.runner import Outcome, Plan, execute, manifest, plan_of, write_manifest
+from experiments.runner import (
+    Engine,
+    Outcome,
+    Plan,
+    changes,
+    execute,
+    locked,
+    manifest,
+    plan_of,
+    write_manifest,
+)
 from experiments.study import Study
 
 
@@ -27,28 +46,54 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--max-failures",
-        type=int,
+        type=at_least_zero,
         metavar="N",
         help="stop when more than N cells have failed",
+    )
+    parser.add_argument(
+        "--fail-fast", action="store_true", help="stop at the first cell that fails"
+    )
+    parser.add_argument(
+        "--engine",
+        choices=("processes", "serial"),
+        default="processes",
+        help="who computes (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--workers",
+        type=at_least_one,
+        metavar="N",
+        help="number of processes (default: one for each core)",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=seconds,
+        default=600.0,
+        metavar="SECONDS",
+        help="longest time of one cell, with processes (default: %(default)g)",
     )
 
 
 def run(options: argparse.Namespace) -> int:
     """Runs the verb; returns 0, or 1 if a cell failed or is missing."""
     study, folder = chosen(options)
-    plan = plan_of(study, folder, retry_failed=options.retry_failed)
     reporter = Reporter(quiet=options.quiet)
-    reporter.say(_beginning(study, plan))
-    with reporter.bar(len(plan.missing), study.name) as progress:
-        outcome = execute(
-            study,
-            folder,
-            Serial(study),
-            plan,
-            progress,
-            max_failures=options.max_failures,
-        )
-    write_manifest(folder, manifest(study, " ".join(["boltzmem", *sys.argv[1:]])))
+    command = shlex.join(["boltzmem", *sys.argv[1:]])
+    with locked(folder, command):
+        plan = plan_of(study, folder, retry_failed=options.retry_failed)
+        reporter.say(_beginning(study, plan))
+        for line in changes(study, folder):
+            reporter.say(f"changed since the last run: {line}")
+        write_manifest(folder, manifest(study, command))
+        with reporter.bar(len(plan.missing), study.name) as progress:
+            outcome = execute(
+                study,
+                folder,
+                _engine(study, options),
+                plan,
+                progress,
+                max_failures=0 if options.fail_fast else options.max_failures,
+            )
     reporter.say(_ending(outcome))
     for row in outcome.failed[:3]:
         reporter.warn(f"a cell failed: {str(row['failure']).strip().splitlines()[-1]}")
@@ -60,6 +105,13 @@ def run(options: argparse.Namespace) -> int:
     page = report.written(study, folder)
     reporter.result(f"report: {page}")
     return 1 if outcome.failed else 0
+
+
+def _engine(study: Study, options: argparse.Namespace) -> Engine:
+    if options.engine == "serial":
+        return Serial(study)
+    workers = options.workers or len(os.sched_getaffinity(0))
+    return Processes(study, workers, options.timeout)
 
 
 def _beginning(study: Study, plan: Plan) -> str:

@@ -103,12 +103,6 @@ class PageInput:
             )
 
 
-class Panel(NamedTuple):
-    """One picture of a figure, as an SVG element."""
-
-    svg: Markup
-
-
 class Card(NamedTuple):
     """One figure of the page.
 
@@ -116,14 +110,14 @@ class Card(NamedTuple):
         name: Name of its file, without suffix.
         question: Its title.
         caption: What is drawn, n, budget and interval.
-        panels: Its pictures.
+        panels: Its pictures, as SVG elements.
         with_key: Whether the key of the arms stands above it.
     """
 
     name: str
     question: str
     caption: str
-    panels: tuple[Panel, ...]
+    panels: tuple[Markup, ...]
     with_key: bool = True
 
 
@@ -481,7 +475,7 @@ def _cards(page_input: PageInput, findings: Findings) -> list[Card]:
         ("convergence", convergence.QUESTION, regret),
         ("control", control.QUESTION, dials),
     ):
-        panels = tuple(Panel(Markup(svg)) for svg in drawn)
+        panels = tuple(Markup(svg) for svg in drawn)
         cards.append(Card(name, question, captions[name], panels))
     return cards
 
@@ -492,7 +486,7 @@ def _of_task(lines: pd.DataFrame, task: str) -> pd.DataFrame:
 
 def _forests(
     page_input: PageInput, findings: Findings, looks: Mapping[str, style.Look]
-) -> tuple[Panel, ...]:
+) -> tuple[Markup, ...]:
     """Returns the forest of all contrasts, then one for each."""
     limit = contrasts.reach(findings.comparisons)
     named = _named(page_input, findings)
@@ -507,7 +501,7 @@ def _forests(
         one = contrasts.panel(contrasts.task_rows(found, looks), title, limit)
         label = sentences.forest(title, found)
         svgs.append(style.inline_svg(one, f"contrasts-{index}", label))
-    return tuple(Panel(Markup(svg)) for svg in svgs)
+    return tuple(Markup(svg) for svg in svgs)
 
 
 def _named(

@@ -198,7 +198,7 @@ def failures(n_failed: int, n_runs: int) -> str:
         return f"All {n_runs} runs finished."
     return (
         f"{n_failed} of {n_runs} runs did not finish. They count as the worst value of "
-        "their task; the table below leaves their pairs out instead."
+        "their task; a second table of contrasts leaves their pairs out."
     )
 
 

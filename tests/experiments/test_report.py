@@ -72,6 +72,15 @@ def failing(raw: Raw, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return page.write(SMALL, runs, raw[1], tmp_path_factory.mktemp("failing"))
 
 
+ONE = dataclasses.replace(SMALL, tasks=("nk_32",), contrasts=SMALL.contrasts[:1])
+
+
+def on_one_task(raw: Raw) -> Raw:
+    runs, trajectories = raw
+    runs = runs[runs["task"] == "nk_32"]
+    return runs, trajectories[trajectories["cell"].isin(runs["cell"])]
+
+
 def text_of(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
@@ -203,10 +212,10 @@ def test_a_study_without_failures_has_no_second_table(written: Path) -> None:
 def test_an_arm_that_failed_everywhere_still_gives_a_page(
     raw: Raw, tmp_path: Path
 ) -> None:
-    runs, trajectories = raw
+    runs, trajectories = on_one_task(raw)
     cells = runs.loc[runs["arm"] == "fixed", "cell"].tolist()
     runs = synthetic.with_failures(runs, cells)
-    said = Outline(text_of(page.write(SMALL, runs, trajectories, tmp_path))).said()
+    said = Outline(text_of(page.write(ONE, runs, trajectories, tmp_path))).said()
     assert "No run finished." in said
     assert "no pair left" in said
 
@@ -214,12 +223,10 @@ def test_an_arm_that_failed_everywhere_still_gives_a_page(
 def test_one_task_one_seed_and_no_contrast_still_give_a_page(
     raw: Raw, tmp_path: Path
 ) -> None:
-    runs, trajectories = raw
-    runs = runs[(runs["task"] == "nk_32") & (runs["seed"] == 0)]
+    runs, trajectories = on_one_task(raw)
+    runs = runs[runs["seed"] == 0]
     trajectories = trajectories[trajectories["cell"].isin(runs["cell"])]
-    tiny = dataclasses.replace(
-        SMALL, tasks=("nk_32",), n_seeds=1, contrasts=(), plan_hash=""
-    )
+    tiny = dataclasses.replace(ONE, n_seeds=1, contrasts=(), plan_hash="")
     said = Outline(text_of(page.write(tiny, runs, trajectories, tmp_path))).said()
     assert "Paired differences" not in said
     assert "no plan was registered" in said
@@ -232,19 +239,19 @@ def test_one_task_one_seed_and_no_contrast_still_give_a_page(
 def test_dials_that_were_not_measured_still_give_a_page(
     raw: Raw, tmp_path: Path
 ) -> None:
-    runs, trajectories = raw
+    runs, trajectories = on_one_task(raw)
     empty = [[math.nan] * synthetic.GRID.size] * len(trajectories)
     blind = trajectories.assign(
         diversity=empty, used_diversity=empty, effective_parents=empty
     )
     runs = runs.assign(mean_diversity=math.nan, zero_diversity_share=math.nan)
-    said = Outline(text_of(page.write(SMALL, runs, blind, tmp_path))).said()
-    assert said.count("D was not measured") == len(SMALL.arms)
+    said = Outline(text_of(page.write(ONE, runs, blind, tmp_path))).said()
+    assert said.count("D was not measured") == len(ONE.arms)
 
 
 def test_names_are_escaped(raw: Raw, tmp_path: Path) -> None:
-    odd = dataclasses.replace(SMALL, question="Is <b>a</b> & b < c?")
-    text = text_of(page.write(odd, *raw, tmp_path))
+    odd = dataclasses.replace(ONE, question="Is <b>a</b> & b < c?")
+    text = text_of(page.write(odd, *on_one_task(raw), tmp_path))
     assert "<h1>Is &lt;b&gt;a&lt;/b&gt; &amp; b &lt; c?</h1>" in text
 
 
