@@ -13,14 +13,16 @@ import os
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from experiments.cells import Cell, Row
 from experiments.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SHARDS = "raw/shards"
 TRAJECTORY = pa.schema(

@@ -201,6 +201,14 @@ class Composer:
                         return line.removeprefix("#").strip()
         return ""
 
+    def require(self, group: str, name: object) -> None:
+        """Refuses a ``name`` that ``group`` does not have, with the choices."""
+        known = self.names(group)
+        if name not in known:
+            raise ConfigurationError(
+                f"{group} must be one of {', '.join(known)}, got {name!r}"
+            )
+
     def names(self, group: str) -> list[str]:
         """Returns the names of all configurations of ``group``, sorted."""
         found: dict[str, None] = {}
@@ -283,12 +291,14 @@ def _task_of(
     own_budget = values.pop("budget", budget)
     proposer_name = values.pop("proposer", None)
     try:
+        composer.require("task", family)
         node = composer.compose(
             f"task/{family}",
             [f"task.{key}={_quoted(value)}" for key, value in values.items()],
         )
         task = cast(Task, built(_plain(node)["task"], where))
         proposer_name = proposer_name or task.natural_proposer
+        composer.require("proposer", proposer_name)
         proposer = _plain(composer.compose(f"proposer/{proposer_name}"))["proposer"]
         metric = _plain(composer.compose(f"diversity/{task.natural_diversity}"))
         return StudyTask(

@@ -20,13 +20,18 @@ KEY = ("arm", *BLOCK)
 STATUSES = ("ok", "failed", "timeout")
 
 _NAMES = ("cell", "study", "task", "family", "arm", "stream")
-_TEXTS = (*_NAMES, "status", "failure", "host")
-_INTEGERS = ("instance", "seed", "attempt", "evaluations", "failures")
+_TEXTS = (*_NAMES, "status", "failure")
+_INTEGERS = ("instance", "seed", "evaluations", "failures")
 _SHARES = ("zero_diversity_share", "minimum_share", "maximum_share")
 _REQUIRED_REALS = ("best", "regret", "area")
-_OPTIONAL_REALS = ("hit", "mean_diversity", "mean_temperature", "wall_seconds")
+_OPTIONAL_REALS = ("hit", "mean_diversity", "mean_temperature")
 _REALS = (*_REQUIRED_REALS, *_OPTIONAL_REALS, *_SHARES)
 _FLAGS = ("success",)
+
+# What a run that did not finish may lack, and what stands in for it.
+_STAND_INS = {"evaluations": 0, "failures": 0, "success": False}
+
+#: What a table of runs must have; other columns (where, when, how long) are left out.
 RUN_COLUMNS = (*_TEXTS, *_INTEGERS, *_REALS, *_FLAGS)
 
 _DIALS = ("diversity", "used_diversity", "temperature", "clamp", "effective_parents")
@@ -87,10 +92,13 @@ def tidy(runs: pd.DataFrame, trajectories: pd.DataFrame) -> Tables:
     """Returns the tables of one study, checked and sorted.
 
     Args:
-        runs: One row a run, with the columns ``RUN_COLUMNS``.
+        runs: One row a run, with the columns ``RUN_COLUMNS``; numbers of a run that is
+            not ``ok`` may be missing.
         trajectories: At most one row a run, with the columns ``TRAJECTORY_COLUMNS``;
             the lists of a row are of one length, and all runs of a task that are
-            ``ok`` share one grid of evaluations. Rows of other runs are left out.
+            ``ok`` share one grid of evaluations. Rows of other runs are left out. A best
+            score that is NaN, before any evaluation succeeded, counts as 0, that of a
+            random text.
 
     Raises:
         TypeError: A column holds another type than it should; the message names it.
@@ -205,6 +213,15 @@ def _typed_runs(runs: pd.DataFrame) -> pd.DataFrame:
     if runs.empty:
         raise ValueError("runs must not be empty")
     typed = runs[list(RUN_COLUMNS)].reset_index(drop=True)
+    unfinished = typed["status"] != "ok"
+    for column, stand_in in _STAND_INS.items():
+        # A column with gaps comes as floats or objects.
+        missing = unfinished & typed[column].isna()
+        filled = typed[column].astype(object).mask(missing, stand_in).infer_objects()
+        if column != "success" and types.is_float_dtype(filled):
+            whole = filled.notna().all() and (filled % 1.0 == 0.0).all()
+            filled = filled.astype(np.int64) if whole else filled
+        typed[column] = filled
     for column in RUN_COLUMNS:
         series = typed[column]
         if column in _TEXTS:
@@ -249,7 +266,7 @@ def _check_values(runs: pd.DataFrame) -> None:
     for column in _SHARES:
         outside = runs[column].notna() & ~runs[column].between(0.0, 1.0)
         _refuse(runs, outside, column, "lie in [0, 1]")
-    for column in ("attempt", "evaluations", "failures"):
+    for column in ("evaluations", "failures"):
         _refuse(runs, runs[column] < 0, column, "not be negative")
 
 
@@ -310,6 +327,7 @@ def _tidy_trajectories(runs: pd.DataFrame, trajectories: pd.DataFrame) -> pd.Dat
         tidied[column] = pd.Series(lists, index=tidied.index, dtype=object)
     for _, rows in tidied.groupby("task", sort=True):
         _check_curves(rows)
+    tidied["best"] = tidied["best"].map(np.nan_to_num)
     return tidied
 
 
@@ -346,11 +364,13 @@ def _check_curves(rows: pd.DataFrame) -> None:
         name: np.stack(rows[name].tolist()) for name in ("evaluation", "best", "clamp")
     }
     best = stacked["best"]
+    known = np.maximum.accumulate(np.isfinite(best), axis=1)
     checks = {
         "evaluation must be the same in all runs of a task": stacked["evaluation"]
         == grid,
-        "best must be finite": np.isfinite(best),
-        "best must never fall": np.diff(best, axis=1) >= 0.0,
+        "best must be finite after its first number": np.isfinite(best) == known,
+        "best must end in a number": known[:, -1:],
+        "best must never fall": ~(np.diff(best, axis=1) < 0.0),
         "clamp must hold -1, 0 or 1 only": np.isin(stacked["clamp"], (-1.0, 0.0, 1.0)),
     }
     for rule, right in checks.items():

@@ -8,7 +8,6 @@ from pathlib import Path
 import memory
 from experiments import runs
 from experiments.commands.options import chosen, study_arguments
-from experiments.report import page
 from experiments.study import ConfigurationError, Study
 
 
@@ -30,6 +29,9 @@ def written(study: Study, folder: Path) -> Path:
     Raises:
         ConfigurationError: The study has no tables there yet.
     """
+    # Pandas and Matplotlib take a second to load, which only a page is worth.
+    from experiments.report import page
+
     try:
         tables = runs.read_tables(folder)
     except FileNotFoundError as error:

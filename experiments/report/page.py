@@ -58,7 +58,7 @@ class PageInput:
         question: What it asks.
         arms: Its arms, in the order of all tables and figures.
         contrasts: Its planned contrasts.
-        budget: Evaluations a run.
+        budget: Evaluations a run, the most of any task.
         n_seeds: Number of seeds.
         tasks: Labels of its tasks, in the order of all tables and figures.
         reproduce: Command that makes the page again.
@@ -218,6 +218,7 @@ def html(page_input: PageInput, findings: Findings) -> str:
         cards=_cards(page_input, findings),
         coverage=_coverage(page_input, findings.tables.runs),
         scores=_scores(page_input, findings.tables.runs),
+        budgets=_budgets(page_input, findings),
         n_pairs=_n_pairs(findings.tables.runs),
     )
 
@@ -415,9 +416,19 @@ def _scores(page_input: PageInput, runs: pd.DataFrame) -> list[dict[str, str]]:
     return rows
 
 
-def _captions(page_input: PageInput, runs: pd.DataFrame) -> Mapping[str, str]:
+def _budgets(page_input: PageInput, findings: Findings) -> str:
+    """Returns how many evaluations a run had: 500 evaluations, 300 to 500 evaluations."""
+    spent = findings.regret.groupby("task", sort=True)["evaluation"].max()
+    least = int(spent.min()) if len(spent) else page_input.budget
+    if least >= page_input.budget:
+        return f"{page_input.budget} evaluations"
+    return f"{least} to {page_input.budget} evaluations"
+
+
+def _captions(page_input: PageInput, findings: Findings) -> Mapping[str, str]:
+    runs = findings.tables.runs
     n_runs = _n_pairs(runs) // len(page_input.tasks)
-    size = f"n = {n_runs} runs per arm and task, {page_input.budget} evaluations each"
+    size = f"n = {n_runs} runs per arm and task, {_budgets(page_input, findings)} each"
     band = "bands are 95 % bootstrap intervals of the mean over runs"
     if len(page_input.arms) > style.MOST_LABELS:
         band = f"no bands, with more than {style.MOST_LABELS} arms they hide each other"
@@ -443,7 +454,7 @@ def _captions(page_input: PageInput, runs: pd.DataFrame) -> Mapping[str, str]:
 
 
 def _cards(page_input: PageInput, findings: Findings) -> list[Card]:
-    captions = _captions(page_input, findings.tables.runs)
+    captions = _captions(page_input, findings)
     looks = style.looks([arm.name for arm in page_input.arms])
     cards = []
     if page_input.contrasts:
@@ -513,7 +524,7 @@ def _named(
 
 def _drawings(page_input: PageInput, findings: Findings) -> Mapping[str, str]:
     """Returns the figures that stand alone, by name."""
-    captions = _captions(page_input, findings.tables.runs)
+    captions = _captions(page_input, findings)
     looks = style.looks([arm.name for arm in page_input.arms])
     tasks = page_input.tasks
     drawn = {

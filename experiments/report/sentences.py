@@ -87,6 +87,14 @@ def dead(arm: Behaviour) -> str:
     return ""
 
 
+def dead_somewhere(arm: Behaviour) -> str:
+    """Returns on which tasks alone an arm has a dead dial, empty if on none or on all."""
+    tasks = [task for task, dial in arm.tasks.items() if dead(dial)]
+    if not tasks or dead(arm):
+        return ""
+    return f"dead on {len(tasks)} of {len(arm.tasks)} tasks ({', '.join(tasks)})"
+
+
 def behaviour(arm: Behaviour, population: int | None = None) -> str:
     """Returns a sentence about what the dials of an arm did.
 
@@ -100,6 +108,8 @@ def behaviour(arm: Behaviour, population: int | None = None) -> str:
     text = "; ".join(part for part in parts if part) + "."
     if dead(arm):
         text = f"This dial is dead: {text}"
+    elif dead_somewhere(arm):
+        text = f"This dial is {dead_somewhere(arm)}. Over all tasks: {text}"
     return text[0].upper() + text[1:]
 
 
@@ -155,7 +165,10 @@ def contrast(found: Comparison, dials: Mapping[str, Behaviour]) -> str:
     arm, base = dials[found.arm], dials[found.base]
     reasons = [
         f"{name}: {reason}"
-        for name, reason in ((found.arm, dead(arm)), (found.base, dead(base)))
+        for name, reason in (
+            (found.arm, _reason(arm)),
+            (found.base, _reason(base)),
+        )
         if reason
     ]
     text = "; ".join(reasons) if reasons else _levels(arm, base)
@@ -164,6 +177,12 @@ def contrast(found: Comparison, dials: Mapping[str, Behaviour]) -> str:
     else:
         start = f"The arm was better in {percent(found.better)} of pairs, ties half"
     return f"{start}. {text}." if text else f"{start}."
+
+
+def _reason(arm: Behaviour) -> str:
+    """Returns what is dead about an arm, empty if nothing is."""
+    somewhere = dead_somewhere(arm)
+    return dead(arm) or (f"dial {somewhere}" if somewhere else "")
 
 
 def _levels(arm: Behaviour, base: Behaviour) -> str:

@@ -8,7 +8,7 @@ cannot be keyed that way, and its BCa interval is undefined on constant data.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -205,6 +205,8 @@ class Behaviour:
         parents_low: Lowest number of effective parents at any recorded point; NaN if
             no point has one.
         parents_high: Highest number of effective parents.
+        tasks: The same on each task alone, by task, so that what holds on some tasks
+            only is seen and not averaged; empty in those of one task.
     """
 
     n_runs: int
@@ -216,6 +218,7 @@ class Behaviour:
     temperature_high: float = float("nan")
     parents_low: float = float("nan")
     parents_high: float = float("nan")
+    tasks: Mapping[str, Behaviour] = field(default_factory=dict)
 
 
 def behaviours(
@@ -224,28 +227,36 @@ def behaviours(
     """Returns what the dials of each arm did, by arm.
 
     Args:
-        runs: One row a run: arm, status and the columns of shares and means.
-        trajectories: One row a run: arm and the lists temperature and
+        runs: One row a run: task, arm, status and the columns of shares and means.
+        trajectories: One row a run: task, arm and the lists temperature and
             effective_parents.
     """
     found = {}
     for arm, rows in runs.groupby("arm", sort=True):
-        finished = rows[rows["status"] == "ok"]
         mine = trajectories[trajectories["arm"] == arm]
-        temperatures = _flat(mine["temperature"])
-        parents = _flat(mine["effective_parents"])
-        found[str(arm)] = Behaviour(
-            n_runs=len(finished),
-            mean_diversity=float(finished["mean_diversity"].mean()),
-            zero_diversity_share=float(finished["zero_diversity_share"].mean()),
-            minimum_share=float(finished["minimum_share"].mean()),
-            maximum_share=float(finished["maximum_share"].mean()),
-            temperature_low=_extreme(temperatures, np.min),
-            temperature_high=_extreme(temperatures, np.max),
-            parents_low=_extreme(parents, np.min),
-            parents_high=_extreme(parents, np.max),
-        )
+        tasks = {
+            str(task): _behaviour(part, mine[mine["task"] == task])
+            for task, part in rows.groupby("task", sort=True)
+        }
+        found[str(arm)] = replace(_behaviour(rows, mine), tasks=tasks)
     return found
+
+
+def _behaviour(runs: pd.DataFrame, trajectories: pd.DataFrame) -> Behaviour:
+    finished = runs[runs["status"] == "ok"]
+    temperatures = _flat(trajectories["temperature"])
+    parents = _flat(trajectories["effective_parents"])
+    return Behaviour(
+        n_runs=len(finished),
+        mean_diversity=float(finished["mean_diversity"].mean()),
+        zero_diversity_share=float(finished["zero_diversity_share"].mean()),
+        minimum_share=float(finished["minimum_share"].mean()),
+        maximum_share=float(finished["maximum_share"].mean()),
+        temperature_low=_extreme(temperatures, np.min),
+        temperature_high=_extreme(temperatures, np.max),
+        parents_low=_extreme(parents, np.min),
+        parents_high=_extreme(parents, np.max),
+    )
 
 
 def _flat(rows: pd.Series[Any]) -> Floats:

@@ -249,6 +249,12 @@ def test_dials_that_were_not_measured_still_give_a_page(
     assert said.count("D was not measured") == len(ONE.arms)
 
 
+def test_tasks_of_different_budgets_are_said_to_be(raw: Raw, tmp_path: Path) -> None:
+    more = dataclasses.replace(ONE, budget=800)
+    said = Outline(text_of(page.write(more, *on_one_task(raw), tmp_path))).said()
+    assert "500 to 800 evaluations a run" in said
+
+
 def test_names_are_escaped(raw: Raw, tmp_path: Path) -> None:
     odd = dataclasses.replace(ONE, question="Is <b>a</b> & b < c?")
     text = text_of(page.write(odd, *on_one_task(raw), tmp_path))
@@ -351,6 +357,22 @@ MOVING = Behaviour(
 def test_what_dials_did_is_said_by_rule(change: dict, sentence: str) -> None:
     arm = dataclasses.replace(MOVING, **change)
     assert sentences.behaviour(arm, 100) == sentence
+
+
+def test_a_dial_that_is_dead_on_some_tasks_is_not_averaged_away() -> None:
+    held = dataclasses.replace(MOVING, minimum_share=1.0)
+    tasks = {"t1": held, "t2": MOVING, "t3": held}
+    arm = dataclasses.replace(MOVING, minimum_share=2 / 3, tasks=tasks)
+    assert sentences.behaviour(arm).startswith(
+        "This dial is dead on 2 of 3 tasks (t1, t3). Over all tasks: T moved between "
+    )
+    assert "a: dial dead on 2 of 3 tasks (t1, t3)." in sentences.contrast(
+        EFFECT, {"a": arm, "b": STILL}
+    )
+    everywhere = dataclasses.replace(held, tasks={"t1": held, "t2": held})
+    assert sentences.behaviour(everywhere).startswith("This dial is dead: T was at its")
+    nowhere = dataclasses.replace(MOVING, tasks={"t1": MOVING})
+    assert sentences.behaviour(nowhere).startswith("T moved")
 
 
 def test_effective_parents_are_bare_where_no_population_is_known() -> None:

@@ -285,11 +285,14 @@ def test_behaviour_is_taken_from_runs_that_finished() -> None:
     runs, trajectories = synthetic.tables(3)
     runs = synthetic.with_failures(runs, ["nk_32-stuck-0"])
     found = aggregate.behaviours(
-        runs, trajectories.merge(runs[["cell", "arm"]], on="cell")
+        runs, trajectories.merge(runs[["cell", "arm", "task"]], on="cell")
     )
     assert found["stuck"].n_runs == 8
     mine = runs[(runs["arm"] == "stuck") & (runs["status"] == "ok")]
     assert found["stuck"].minimum_share == pytest.approx(mine["minimum_share"].mean())
+    here = mine.loc[mine["task"] == "nk_32", "minimum_share"]
+    assert found["stuck"].tasks["nk_32"].n_runs == 2
+    assert found["stuck"].tasks["nk_32"].minimum_share == pytest.approx(here.mean())
     fixed = found["fixed"]
     assert (fixed.temperature_low, fixed.temperature_high) == (1.0, 1.0)
     assert fixed.parents_low == pytest.approx(100.0 * math.exp(-0.4))
@@ -298,7 +301,7 @@ def test_behaviour_is_taken_from_runs_that_finished() -> None:
 def test_an_arm_that_never_finished_has_no_behaviour() -> None:
     runs, trajectories = synthetic.tables(1)
     runs = synthetic.with_failures(runs, runs["cell"].tolist())
-    none = trajectories.merge(runs[["cell", "arm"]], on="cell")[:0]
+    none = trajectories.merge(runs[["cell", "arm", "task"]], on="cell")[:0]
     found = aggregate.behaviours(runs, none)["fixed"]
     assert found.n_runs == 0
     assert math.isnan(found.temperature_low)

@@ -79,6 +79,8 @@ def test_a_missing_column_of_trajectories_is_named(raw: Raw, column: str) -> Non
         ("area", "low", "real numbers"),
         ("success", 2, "bools"),
         ("instance", None, "integers"),
+        ("evaluations", 1.5, "integers"),
+        ("success", None, "bools"),
     ],
 )
 def test_a_wrong_type_is_refused_by_column(
@@ -137,7 +139,12 @@ def test_an_arm_that_misses_a_block_is_named(raw: Raw) -> None:
         ("best", [0.5], "best must hold .* numbers as the grid of its task"),
         ("evaluation", (synthetic.GRID + 1).tolist(), "evaluation must be the same"),
         ("best", np.linspace(1, 0, synthetic.GRID.size).tolist(), "must never fall"),
-        ("best", [math.nan] * synthetic.GRID.size, "best must be finite"),
+        ("best", [math.nan] * synthetic.GRID.size, "best must end in a number"),
+        (
+            "best",
+            [0.1, math.nan, *[0.2] * (synthetic.GRID.size - 2)],
+            "best must be finite after its first number",
+        ),
         ("clamp", [2] * synthetic.GRID.size, "clamp must hold -1, 0 or 1 only"),
     ],
 )
@@ -147,6 +154,33 @@ def test_a_torn_trajectory_is_refused(
     runs, trajectories = raw
     with pytest.raises((ValueError, TypeError), match=message):
         table.tidy(runs, changed(trajectories, 1, column, value))
+
+
+def test_a_best_score_that_is_not_there_yet_counts_as_that_of_a_random_text(
+    raw: Raw,
+) -> None:
+    runs, trajectories = raw
+    late = [math.nan, math.nan, *[-0.5] * (synthetic.GRID.size - 2)]
+    tables = table.tidy(runs, changed(trajectories, 1, "best", late))
+    cell = trajectories["cell"].iloc[1]
+    best = tables.trajectories.set_index("cell")["best"][cell]
+    assert best[:3].tolist() == [0.0, 0.0, -0.5]
+
+
+def test_a_failed_run_may_lack_its_numbers_but_no_other_may(raw: Raw) -> None:
+    runs, trajectories = raw
+    cell = "onemax_64-fixed-0"
+    failed = synthetic.with_failures(runs, [cell])
+    for column in ("evaluations", "failures", "success", "minimum_share"):
+        failed[column] = failed[column].astype(object)
+        failed.loc[failed["cell"] == cell, column] = None
+    failed["evaluations"] = failed["evaluations"].astype(float)
+    failed["minimum_share"] = failed["minimum_share"].astype(float)
+    row = table.tidy(failed, trajectories).runs.set_index("cell").loc[cell]
+    assert (row["evaluations"], row["failures"], row["success"]) == (0, 0, False)
+    failed["status"] = "ok"
+    with pytest.raises(TypeError, match="evaluations of runs must hold integers"):
+        table.tidy(failed, trajectories)
 
 
 def test_a_grid_that_does_not_rise_is_refused(raw: Raw) -> None:

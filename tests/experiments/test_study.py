@@ -1,0 +1,168 @@
+"""A study is composed, or refused before anything runs with what would do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiments.cells import cells_of, code_version, names_of, settings_of
+from experiments.study import ConfigurationError, load
+from memory.diversity.hamming import Hamming
+from memory.diversity.text_shape import TextShape
+from memory.mapping.original import Original
+from memory.scaling.raw import Raw
+from memory.selection.loongflow import LoongFlow
+from memory.temperature.adaptive import Adaptive
+
+
+def test_the_upstream_profile_is_loongflow_as_shipped() -> None:
+    (arm,) = load(["profile=upstream", "study=smoke"]).arms
+    assert arm.settings.temperature == Adaptive(
+        Original(), stateful=False, clamp_first=True, maximum_diversity=1.3
+    )
+    assert arm.settings.selection == LoongFlow(zero_weight_means_one=True)
+    assert arm.settings.scaling == Raw()
+    assert arm.settings.diversity == TextShape(sample_size=50)
+    assert (arm.settings.capacity, arm.settings.elite_size) == (100, 50)
+
+
+def test_an_override_of_the_memory_makes_a_study_of_one_arm_named_by_it() -> None:
+    study = load(["study=smoke", "temperature=adaptive", "temperature.blend=0.5"])
+    (arm,) = study.arms
+    assert arm.name == "temperature=adaptive,temperature.blend=0.5"
+    assert arm.settings.temperature.blend == 0.5
+    assert study.contrasts == ()
+
+
+def test_an_override_of_the_study_keeps_its_arms() -> None:
+    study = load(["study=smoke", "study.seeds=7", "study.budget=99"])
+    assert len(study.arms) == 2
+    assert study.seeds == tuple(range(1, 8))
+    assert {task.budget for task in study.tasks} == {99}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "messages"),
+    [
+        (["study=nope"], ["study/nope", "default", "smoke"]),
+        (["study.seds=3"], ["study.seds", "seeds"]),
+        (["study.seeds=many"], ["seeds", "'many'", "Integer"]),
+        (["study.seeds=0"], ["study.seeds must be at least 1, got 0"]),
+        (["study.seeds=2.5"], ["seeds", "2.5"]),
+        (["study.budget=20"], ["budget must exceed study.initial, got 20 <= 20"]),
+        (["study.instances=[0]"], ["study.instances must be at least 1, got 0"]),
+        (["study.instances=[1,1]"], ["study.instances must differ"]),
+        (["study.instances=[]"], ["one arm and one instance, got 3, 5 and 0"]),
+        (["study.arms=[ranked_fixed,ranked_fixed]"], ["study.arms must differ"]),
+        (["study.arms=[hot]"], ["arm/hot", "ranked_fixed"]),
+        (
+            ["study.arms=[ranked_fixed]"],
+            ["must be one of ranked_fixed", "study.contrasts=[]"],
+        ),
+        (["study.name=../x"], ["study.name must be made of letters"]),
+        (["temperature=adaptve"], ["temperature/adaptve", "adaptive", "annealed"]),
+        (["temperature.valu=1"], ["temperature.valu", "has the keys value"]),
+        (["temperature.value=hot"], ["value must be a finite real number, got 'hot'"]),
+        (["temperature.value=-1"], ["value must be positive and finite, got -1"]),
+        (["temperature.value=true"], ["value must be a finite real number, got True"]),
+        (["selection.exploration=2"], [r"exploration must lie in [0, 1], got 2"]),
+        (["capacity=0"], ["capacity must be at least 1, got 0"]),
+        (["capacity=many"], ["capacity must be an integer, got 'many'"]),
+        (["natural_diversity=yes please"], ["natural_diversity must be true or false"]),
+        (["+hat=1"], ["no key 'hat'"]),
+        (["study.tasks.x={task: pbo}"], ["study.tasks.x", "has the keys"]),
+        (
+            ["+study.tasks.x={task: nope}"],
+            ["study.tasks.x: task must be one of expression, pbo, got 'nope'"],
+        ),
+        (
+            ["+study.tasks.x={task: pbo, proposer: nope}"],
+            ["study.tasks.x: proposer must be one of bit_flip", "got 'nope'"],
+        ),
+        (["+study.tasks.x={dimension: 4}"], ["study.tasks.x must name its task"]),
+        (
+            ["+study.tasks.x={task: pbo, dimensio: 4}"],
+            ["study.tasks.x", "dimensio", "has the keys function, dimension"],
+        ),
+        (
+            ["+study.tasks.x={task: pbo, function: TwoMax}"],
+            ["study.tasks.x", "function must be one of OneMax"],
+        ),
+        (
+            ["+study.tasks.x={task: pbo, dimension: big}"],
+            ["study.tasks.x", "dimension must be an integer, got 'big'"],
+        ),
+        (["a b c"], ["a b c"]),
+        (["temperature.value="], ["value must be a finite real number, got ''"]),
+    ],
+)
+def test_what_is_wrong_is_refused_with_what_would_do(
+    overrides: list[str], messages: list[str]
+) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        load(overrides)
+    for message in messages:
+        assert message in str(caught.value)
+
+
+def test_a_users_own_folder_may_add_arms_tasks_and_studies(tmp_path: Path) -> None:
+    for group in ("arm", "study"):
+        (tmp_path / group).mkdir()
+    (tmp_path / "arm" / "icy.yaml").write_text(
+        "# @package _global_\n# Very cold.\ntemperature:\n  value: 0.001\n"
+    )
+    (tmp_path / "study" / "mine.yaml").write_text(
+        "# Mine.\nname: mine\nquestion: Is ice better?\n"
+        "tasks:\n  a: {task: pbo, function: OneMax, dimension: 10}\n"
+        "arms: [icy, ranked_fixed]\nseeds: 2\nbudget: 50\n"
+    )
+    study = load(["study=mine"], tmp_path)
+    assert [arm.name for arm in study.arms] == ["icy", "ranked_fixed"]
+    assert study.arms[0].title == "Very cold."
+    with pytest.raises(ConfigurationError, match="--config-dir must be a folder"):
+        load([], tmp_path / "none")
+
+
+def test_a_natural_arm_is_measured_by_the_metric_of_each_task() -> None:
+    study = load(["study=smoke", "natural_diversity=true"])
+    metrics = [settings_of(study.arms[0], task).diversity for task in study.tasks]
+    assert metrics == [Hamming(), TextShape()]
+
+
+def test_a_cell_is_named_by_what_it_reads_and_by_nothing_else() -> None:
+    base = cells_of(load(["study=smoke"]))
+    more = cells_of(
+        load(["study=smoke", "study.seeds=5", "study.question=Other?", "study.name=x"])
+    )
+    assert {cell.id for cell in base} < {cell.id for cell in more}
+    budget = cells_of(load(["study=smoke", "study.budget=61"]))
+    assert not {cell.id for cell in base} & {cell.id for cell in budget}
+    # A fixed temperature reads no mapping.
+    mapped = cells_of(load(["study=smoke", "temperature=fixed", "mapping=original"]))
+    plain = cells_of(load(["study=smoke", "temperature=fixed", "mapping=inverted"]))
+    assert [cell.id for cell in mapped] == [cell.id for cell in plain]
+    assert len({cell.id for cell in base}) == len(base) == 2 * 3 * 2
+
+
+def test_the_arms_of_a_block_stand_together_and_share_their_names() -> None:
+    study = load(["study=smoke"])
+    cells = cells_of(study)
+    blocks = [cell.block for cell in cells]
+    assert blocks[0::2] == blocks[1::2]
+    assert names_of(study, cells[0]) == names_of(study, cells[1])
+    assert names_of(study, cells[0]) != names_of(study, cells[2])
+
+
+def test_a_salt_gives_an_arm_random_numbers_of_its_own() -> None:
+    salted = load(["study=smoke", "stream_salt=again"])
+    plain = load(["study=smoke", "temperature=fixed"])
+    a, b = cells_of(salted)[0], cells_of(plain)[0]
+    assert a.id != b.id
+    assert names_of(salted, a) == (*names_of(plain, b), "again")
+
+
+def test_the_code_version_is_a_hash_that_repeats() -> None:
+    assert len(code_version()) == 32
+    code_version.cache_clear()
+    assert code_version() == code_version()
