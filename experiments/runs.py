@@ -13,7 +13,7 @@ import os
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -169,7 +169,8 @@ def write_tables(
     runs: list[Row] = []
     trajectories: list[Row] = []
     for cell in cells:
-        row = rows[cell.id]
+        # A row that has not been on the disk yet has NaN where one that has has null.
+        row = cast(Row, _without_nan(rows[cell.id]))
         task, arm = study.tasks[cell.task], study.arms[cell.arm]
         runs.append(
             {

@@ -100,6 +100,21 @@ def test_tables_are_the_same_bytes_whatever_the_order_of_rows(
     assert found[0] == found[1]
 
 
+def test_rows_from_the_disk_and_from_this_process_make_the_same_tables(
+    tmp_path: Path, computed_study
+) -> None:
+    study, cells, rows = computed_study
+    written(tmp_path, rows)
+    for name, made in (
+        ("fresh", {row["cell"]: row for row in rows}),
+        ("read", runs.read_shards(tmp_path).rows),
+    ):
+        runs.write_tables(tmp_path / name, study, cells, made)
+    for table in ("runs.parquet", "trajectories.parquet"):
+        fresh = (tmp_path / "fresh" / table).read_bytes()
+        assert fresh == (tmp_path / "read" / table).read_bytes()
+
+
 def test_no_table_knows_when_or_where_it_was_made(
     tmp_path: Path, computed_study
 ) -> None:
