@@ -21,6 +21,7 @@ from typing import Any
 import memory
 from experiments import loop
 from experiments.study import Arm, Study, StudyTask
+from experiments.weightings.unit import Unit
 
 #: Modules of the harness that decide what a run is; plots and reports do not.
 _SOURCES = ("loop.py", "contracts.py", "expressions.py")
@@ -81,7 +82,7 @@ def code_version() -> str:
     parts: list[str | bytes] = [release]
     for name, body in _python_files(files("memory")):
         parts += [name, body]
-    for room in ("tasks", "proposers"):
+    for room in ("tasks", "proposers", "weightings"):
         for name, body in _python_files(here / room):
             parts += [f"{room}/{name}", body]
     for name in _SOURCES:
@@ -131,6 +132,7 @@ def _plain_key(study: Study, arm: Arm, task: StudyTask) -> str:
     parts: dict[str, Any] = {
         "settings": settings_of(arm, task),
         "stream_salt": arm.stream_salt,
+        "weighting": arm.weighting,
         "task": task.task,
         "proposer": task.proposer,
         "budget": task.budget,
@@ -169,6 +171,7 @@ def computed(study: Study, cell: Cell) -> Row:
             names=names_of(study, cell),
             budget=task.budget,
             initial=study.initial,
+            weighting=None if isinstance(arm.weighting, Unit) else arm.weighting,
         )
     except (Exception, SystemExit):
         return {**row, "status": "failed", "failure": traceback.format_exc(limit=-8)}

@@ -6,6 +6,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+import memory
+
 
 class Evaluation(NamedTuple):
     """What evaluating a text gave.
@@ -94,3 +96,18 @@ class Proposer(Protocol):
 
     def propose(self, parents: tuple[str, ...], rng: np.random.Generator) -> str:
         """Returns a new text made of ``parents``."""
+
+
+class Weighting(Protocol):
+    """A rule for the weight of a new solution: a frozen dataclass."""
+
+    def weight(
+        self, parent: memory.Solution | None, score: float, progress: float
+    ) -> float:
+        """Returns a weight, finite and not negative.
+
+        Args:
+            parent: Its first parent, ``None`` for a random text.
+            score: Its score, as the search sees it.
+            progress: Share of the budget that is spent, in ``[0, 1]``.
+        """

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 import memory
-from experiments.contracts import Evaluation, Problem, Proposer
+from experiments.contracts import Evaluation, Problem, Proposer, Weighting
 
 #: Added to a regret before its logarithm is taken.
 REGRET_FLOOR = 1e-6
@@ -83,6 +83,7 @@ def run(
     names: tuple[str | int, ...],
     budget: int,
     initial: int,
+    weighting: Weighting | None = None,
     stream: str = "main",
     journal: memory.Journal | None = None,
 ) -> Run:
@@ -99,6 +100,7 @@ def run(
         names: Names that key all random numbers, such as study, task, instance, seed.
         budget: Evaluations to spend.
         initial: How many of them go to random texts.
+        weighting: Rule for the weights of solutions; all weigh one if ``None``.
         stream: Name of the stream of selections.
         journal: Where the memory keeps its events; in this process if ``None``.
     """
@@ -149,11 +151,19 @@ def run(
                 operator=operator,
             )
         else:
+            weight = 1.0
+            if weighting is not None:
+                weight = weighting.weight(
+                    None if parent is None else parent.solution,
+                    outcome.score,
+                    evaluation / budget,
+                )
             recollection.remember(
                 text,
                 outcome.score,
                 parent=parent,
                 other_parents=others,
+                weight=weight,
                 operator=operator,
             )
             if outcome.score > best:

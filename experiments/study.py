@@ -24,7 +24,7 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 import memory
-from experiments.contracts import Proposer, Task
+from experiments.contracts import Proposer, Task, Weighting
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.+=,-]*", re.IGNORECASE)
 
@@ -77,6 +77,7 @@ class Arm:
         settings: The memory's settings, but for the metric of a natural arm.
         natural_diversity: Whether each task is measured by its own natural metric.
         stream_salt: Part of the key of its random numbers; empty shares them.
+        weighting: What weight a new solution gets.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Arm:
     settings: memory.Settings
     natural_diversity: bool
     stream_salt: str
+    weighting: Weighting
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +276,7 @@ def arm_of(config: DictConfig, name: str, title: str) -> Arm:
                 "natural_diversity", plain["natural_diversity"]
             ),
             stream_salt=memory.utf8("stream_salt", plain["stream_salt"]),
+            weighting=built(plain["weighting"], f"arm {name}: weighting"),
         )
     except (TypeError, ValueError) as error:
         raise ConfigurationError(f"arm {name}: {error}") from error
@@ -335,7 +338,7 @@ def _schema(node: DictConfig) -> StudyConfig:
 #: Top-level keys that make an arm; overriding one makes an arm of the command line.
 _ARM_KEYS = re.compile(
     r"[+~]*(arm|profile|capacity|elite_size|natural_diversity|stream_salt|diversity|"
-    r"mapping|temperature|scaling|selection|survival)\b"
+    r"mapping|temperature|scaling|selection|survival|weighting)\b"
 )
 _KEYS = re.compile(_ARM_KEYS.pattern + "|study")
 

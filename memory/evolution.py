@@ -323,8 +323,10 @@ class EvolutionaryMemory:
     def view(self) -> View:
         """Returns the living as arrays, a copy; scores are scaled."""
         with self._lock:
-            scores, weights, elites, seqs = self._population.view()
-            return View(scores.copy(), weights.copy(), elites.copy(), seqs.copy())
+            scores, weights, elites, seqs, recent = self._population.view()
+            return View(
+                scores.copy(), weights.copy(), elites.copy(), seqs.copy(), recent
+            )
 
     def diversity(self) -> float:
         """Returns the diversity of the living as the metric measures it."""

@@ -22,6 +22,10 @@ Integers = NDArray[np.int64]
 Features = Any
 
 
+#: How many recent scores a view holds.
+RECENT = 16
+
+
 class View(NamedTuple):
     """The living, as selection sees them: read-only arrays of one length ``n``.
 
@@ -31,18 +35,22 @@ class View(NamedTuple):
             zero means never.
         elites: ``(n,)`` membership of the elite archive.
         seqs: ``(n,)`` place in the journal, which orders by age.
+        recent: Raw scores of the last solutions remembered, alive or not, at most
+            ``RECENT`` of them, the newest last.
     """
 
     scores: Floats
     weights: Floats
     elites: Flags
     seqs: Integers
+    recent: tuple[float, ...] = ()
 
 
 def view(
     scores: Sequence[float] | Floats,
     weights: Sequence[float] | Floats | None = None,
     elites: Sequence[bool] | Flags | None = None,
+    recent: Sequence[float] = (),
 ) -> View:
     """Returns a ``View`` of bare numbers, for policies used outside a memory.
 
@@ -50,6 +58,7 @@ def view(
         scores: ``(n,)`` finite scores, higher is better, at least one.
         weights: ``(n,)`` weights; one for each by default.
         elites: ``(n,)`` membership of the elite archive; nobody by default.
+        recent: Raw scores of the last solutions remembered, the newest last.
 
     Raises:
         ValueError: ``scores`` is empty or not finite, a weight is negative or not
@@ -67,7 +76,7 @@ def view(
         )
     if flags.shape != (n,):
         raise ValueError(f"elites must be {n} flags, got {elites!r}")
-    return View(values, factors, flags, np.arange(1, n + 1))
+    return View(values, factors, flags, np.arange(1, n + 1), tuple(recent))
 
 
 class Pick(NamedTuple):

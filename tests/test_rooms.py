@@ -21,6 +21,7 @@ ROOMS = {
     "survival": "memory",
     "task": "experiments/tasks",
     "proposer": "experiments/proposers",
+    "weighting": "experiments/weightings",
 }
 COMPOSER = Composer()
 PAIRS = [(room, name) for room in ROOMS for name in COMPOSER.names(room)]

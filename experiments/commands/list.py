@@ -19,6 +19,7 @@ GROUPS = (
     "diversity",
     "scaling",
     "survival",
+    "weighting",
 )
 
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
+from collections import deque
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memory.codec import Configured, Event, Failed, Remembered
-from memory.policies import Features, Floats, Signal, View
+from memory.policies import RECENT, Features, Floats, Signal, View
 from memory.population.elites import admit
 from memory.randomness import KeyedRandom
 from memory.settings import Settings
@@ -60,6 +61,7 @@ class Population:
         self._tracked: list[Features] = []
         self._moved: dict[int, None] = {}
         self._decisions: dict[str, int] = {}
+        self._recent: deque[float] = deque(maxlen=RECENT)
         self._state = settings.temperature.initial
         self._scaled: Floats | None = None
         self._diversity: float | None = None
@@ -124,8 +126,10 @@ class Population:
             raise ValueError("the population must not be empty, got 0 living solutions")
         if self._scaled is None:
             self._scaled = self._settings.scaling.scale(self.scores)
-        _, weights, elites, seqs = self._seen
-        return View(self._scaled, weights[:n], elites[:n], seqs[:n])
+        _, weights, elites, seqs, _ = self._seen
+        return View(
+            self._scaled, weights[:n], elites[:n], seqs[:n], tuple(self._recent)
+        )
 
     def signal(self, *, measure: bool = True) -> Signal:
         """Returns what a controller may look at.
@@ -152,8 +156,9 @@ class Population:
         n = len(self._ids)
         digest = hashlib.blake2b(digest_size=16)
         digest.update("\0".join(self._ids).encode())
-        for array in self._seen:
+        for array in self._seen[:4]:
             digest.update(array[:n].tobytes())
+        digest.update(np.array(self._recent).tobytes())
         digest.update(
             struct.pack("<qqqd", self.seq, self.step, self.n_failed, self._state)
         )
@@ -174,6 +179,7 @@ class Population:
 
     def _add(self, event: Remembered) -> None:
         next_state = self._next_state()
+        self._recent.append(event.score)
         n = len(self._ids)
         self._scores[n] = event.score
         self._weights[n] = event.weight

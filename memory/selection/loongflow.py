@@ -19,7 +19,7 @@ Its exact law is ``memory.candidate_law``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -37,7 +37,11 @@ from memory.draws import (
     spread,
 )
 from memory.policies import Flags, Floats, Pick, View
-from memory.records import count, flag, within
+from memory.records import count, flag, positive, real, within
+
+#: Scores that the agents look back on, and the share that a raised exploration may reach.
+STAGNATION_WINDOW = 5
+LARGEST_EXPLORATION = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,12 @@ class LoongFlow:
         zero_weight_means_one: Whether a weight of zero counts as one, as it does
             upstream, where an unset weight so beats the smallest set one twenty to one.
             Otherwise it means never.
+        stagnation_factor: Factor of ``exploration`` while the search stagnates, that is
+            while no two successive ones of the last ``STAGNATION_WINDOW`` scores differ
+            by ``stagnation_tolerance``; at least 1, which never changes it. Fewer than
+            two scores count as stagnation, and the result is at most
+            ``LARGEST_EXPLORATION``, as LoongFlow's agents do it with a factor of 2.
+        stagnation_tolerance: Smallest movement that is none, in units of raw score.
 
     Raises:
         TypeError: A parameter has the wrong type.
@@ -68,6 +78,8 @@ class LoongFlow:
     power: float = 1.0
     disjoint: bool = False
     zero_weight_means_one: bool = False
+    stagnation_factor: float = 1.0
+    stagnation_tolerance: float = 0.01
 
     closed_form: ClassVar[bool] = False
 
@@ -79,6 +91,11 @@ class LoongFlow:
             object.__setattr__(self, name, count(name, getattr(self, name)))
         for name in ("weighted", "disjoint", "zero_weight_means_one"):
             flag(name, getattr(self, name))
+        if real("stagnation_factor", self.stagnation_factor) < 1.0:
+            raise ValueError(
+                f"stagnation_factor must be at least 1, got {self.stagnation_factor}"
+            )
+        positive("stagnation_tolerance", self.stagnation_tolerance)
         if self.n_elite_candidates + self.n_other_candidates == 0:
             raise ValueError(
                 "n_elite_candidates + n_other_candidates must be at least 1, got 0"
@@ -103,7 +120,7 @@ class LoongFlow:
             weights,
             elites,
             temperature,
-            exploration=self.exploration,
+            exploration=self._exploration(view),
             n_elite_candidates=self.n_elite_candidates,
             n_other_candidates=self.n_other_candidates,
             power=self.power,
@@ -125,7 +142,7 @@ class LoongFlow:
         """
         temperature = checked_temperature(temperature)
         scores, weights, elites, places = self._eligible(view)
-        explored = rng.random() < self.exploration
+        explored = rng.random() < self._exploration(view)
         if explored:
             u = rng.random()
             return Pick(located(int(u * scores.size), places), True, u)
@@ -138,6 +155,16 @@ class LoongFlow:
         )
         u = rng.random()
         return Pick(located(listed[inverse(factors, u)], places), False, u)
+
+    def _exploration(self, view: View) -> float:
+        """Returns the exploration, raised while the search stagnates."""
+        if self.stagnation_factor == 1.0:
+            return self.exploration
+        last = view.recent[-STAGNATION_WINDOW:]
+        if any(abs(b - a) >= self.stagnation_tolerance for a, b in pairwise(last)):
+            return self.exploration
+        raised = self.stagnation_factor * self.exploration
+        return raised if raised < 1.0 else max(self.exploration, LARGEST_EXPLORATION)
 
     def _eligible(self, view: View) -> tuple[Floats, Floats, Flags, Places | None]:
         if self.zero_weight_means_one:

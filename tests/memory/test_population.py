@@ -44,7 +44,8 @@ def test_the_living_match_a_plain_model_of_the_rules(
             elites.remove(min(elites))
             elites.append(newcomer)
         if len(living) > capacity:
-            best = min(p for p in living if p[0] == max(living)[0])
+            before = [p for p in living if p != newcomer]
+            best = min(p for p in before if p[0] == max(before)[0])
             others = [p for p in living if p not in (newcomer, best)]
             # With room for one only the better stays, the older one on a tie.
             loser = min(others) if others else min((newcomer, best), key=_age_last)

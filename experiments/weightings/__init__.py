@@ -1,0 +1,1 @@
+"""Weightings: what weight a new solution gets, one rule per file."""
