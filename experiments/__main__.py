@@ -8,7 +8,17 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-VERBS = ("run", "report", "list")
+VERBS = (
+    "run",
+    "plan",
+    "status",
+    "report",
+    "plot",
+    "export",
+    "merge",
+    "list",
+    "doctor",
+)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -39,11 +49,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 if all went well, 1 if a cell failed or is missing, 2 for a configuration that
         is refused, 130 if it was interrupted.
     """
-    _refuse_another_conf()
-    from experiments.runner import FolderLocked
-    from experiments.study import ConfigurationError
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if given[:1] and given[0] in ("-sc", "--shell-completion"):
+        from experiments.completion import answered
 
-    options = _parser().parse_args(arguments)
+        return 0 if answered(given, VERBS) else 2
+    _refuse_another_conf()
+    from experiments.composition import ConfigurationError
+    from experiments.runner import FolderLocked
+
+    options = _parser().parse_args(given)
     try:
         return int(options.run(options))
     except (ConfigurationError, FolderLocked) as error:

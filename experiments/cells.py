@@ -11,11 +11,14 @@ import hashlib
 import math
 import time
 import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
 import memory
@@ -115,20 +118,19 @@ def _described(value: object) -> str:
 
 def cells_of(study: Study) -> list[Cell]:
     """Returns all cells of ``study``, the arms of a block beside each other."""
-    code = code_version()
     cells: list[Cell] = []
     for t, task in enumerate(study.tasks):
         keys = [_plain_key(study, arm, task) for arm in study.arms]
         for instance in study.instances:
             for seed in study.seeds:
-                for a, key in enumerate(keys):
+                for a, (key, code) in enumerate(keys):
                     plain = _hash(key, str(instance), str(seed))
                     cells.append(Cell(_hash(plain, code), plain, t, a, instance, seed))
     return cells
 
 
-def _plain_key(study: Study, arm: Arm, task: StudyTask) -> str:
-    """Returns the hash of all that the cells of one arm and task share."""
+def _plain_key(study: Study, arm: Arm, task: StudyTask) -> tuple[str, str]:
+    """Returns the hashes of what the cells of one arm and task share, and of its code."""
     parts: dict[str, Any] = {
         "settings": settings_of(arm, task),
         "stream_salt": arm.stream_salt,
@@ -139,7 +141,31 @@ def _plain_key(study: Study, arm: Arm, task: StudyTask) -> str:
         "initial": study.initial,
         "salt": study.salt,
     }
-    return _described(parts)
+    described = memory.description(parts)
+    foreign = sorted(dict.fromkeys(_foreign_modules(described)))
+    code = _hash(code_version(), *[_source(module) for module in foreign])
+    return memory.fingerprint(described), code
+
+
+def _foreign_modules(described: object) -> Iterator[str]:
+    """Yields the modules of classes that are not ours, out of a description."""
+    if isinstance(described, dict):
+        target = described.get("_target_", "")
+        module = target.rpartition(".")[0]
+        if module and module.split(".")[0] not in ("memory", "experiments"):
+            yield module
+        for value in described.values():
+            yield from _foreign_modules(value)
+    elif isinstance(described, list):
+        for value in described:
+            yield from _foreign_modules(value)
+
+
+@cache
+def _source(module: str) -> bytes:
+    """Returns the source of a module of somebody else's, empty if it has no file."""
+    path = getattr(import_module(module), "__file__", None)
+    return b"" if path is None else Path(path).read_bytes()
 
 
 #: A row of the table of runs, and one of the table of trajectories.

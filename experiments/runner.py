@@ -122,6 +122,7 @@ class Outcome:
         failed: Rows of the cells that failed, of this call and before.
         unfinished: Cells without a row, because the run was stopped.
         seconds: Wall seconds of this call.
+        printed: How many cells of this call printed something, and how many bytes.
     """
 
     computed: int
@@ -129,6 +130,7 @@ class Outcome:
     failed: tuple[Row, ...]
     unfinished: int
     seconds: float
+    printed: tuple[int, int] | None = None
 
 
 def execute(
@@ -156,6 +158,7 @@ def execute(
     start = time.perf_counter()
     rows = dict(plan.rows)
     computed = failures = 0
+    printed: list[int] = []
     writer = ShardWriter(folder, f"{socket.gethostname()}-{os.getpid()}")
     blocks = _blocks(plan.missing)
     try:
@@ -166,6 +169,7 @@ def execute(
             writer.write(finished)
             rows.update((row["cell"], row) for row in finished)
             computed += len(finished)
+            printed += [row["printed"] for row in finished if "printed" in row]
             failures += sum(row["status"] != "ok" for row in finished)
             blocks.note(finished)
             progress.advance(finished)
@@ -189,6 +193,7 @@ def execute(
         ),
         unfinished=unfinished,
         seconds=time.perf_counter() - start,
+        printed=(len(printed), sum(printed)) if printed else None,
     )
 
 
@@ -252,6 +257,19 @@ def locked(folder: Path, command: str) -> Iterator[None]:
         finally:
             file.seek(0)
             file.truncate()
+
+
+def holder(folder: Path) -> str | None:
+    """Returns who holds the folder of a study, ``None`` if nobody does."""
+    try:
+        with (folder / "raw" / "lock").open("r", encoding="utf-8") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                return file.read().strip() or "an unknown process"
+    except FileNotFoundError:
+        return None
+    return None
 
 
 def changes(study: Study, folder: Path) -> list[str]:

@@ -24,6 +24,8 @@ from experiments.study import Study
 if TYPE_CHECKING:
     import pandas as pd
 
+    DataFrames = tuple[pd.DataFrame, pd.DataFrame]
+
 _SHARDS = "raw/shards"
 TRAJECTORY = pa.schema(
     [
@@ -158,6 +160,26 @@ def read_shards(folder: Path) -> Shards:
     return Shards(rows, damaged)
 
 
+def merged(target: Path, source: Path) -> tuple[int, int]:
+    """Adds the rows of the shards of ``source`` to those of ``target``.
+
+    Returns:
+        How many cells were new to the target, and how many it had already.
+    """
+    known = read_shards(target).rows
+    new = [
+        row
+        for key, row in read_shards(source).rows.items()
+        if known.get(key, {}).get("status") not in ("ok", row["status"])
+    ]
+    if new:
+        digest = zlib.crc32("".join(row["cell"] for row in new).encode())
+        writer = ShardWriter(target, f"merged-{digest:08x}")
+        writer.write(new)
+        writer.close()
+    return len(new), len(read_shards(source).rows) - len(new)
+
+
 def write_tables(
     folder: Path, study: Study, cells: Sequence[Cell], rows: dict[str, Row]
 ) -> None:
@@ -191,7 +213,7 @@ def write_tables(
     _write(folder / "trajectories.parquet", trajectories, TRAJECTORY)
 
 
-def read_tables(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+def read_tables(folder: Path) -> DataFrames:
     """Returns the tables of runs and of trajectories in ``folder``.
 
     Raises:

@@ -8,29 +8,29 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
-from hydra import compose, initialize_config_module
-from hydra.core.global_hydra import GlobalHydra
-from hydra.errors import HydraException
-from hydra.utils import instantiate
 from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 import memory
+from experiments.composition import (
+    Composer,
+    ConfigurationError,
+    built,
+    explained,
+    plain,
+    quoted,
+    swept,
+    updated,
+)
 from experiments.contracts import Proposer, Task, Weighting
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.+=,-]*", re.IGNORECASE)
-
-
-class ConfigurationError(ValueError):
-    """A configuration that cannot become a study; the message says what would do."""
 
 
 @dataclass
@@ -40,6 +40,15 @@ class ContrastConfig:
     arm: str = MISSING
     base: str = MISSING
     title: str = MISSING
+
+
+@dataclass
+class GridConfig:
+    """Arms that are all combinations of some values of one arm's keys."""
+
+    name: str = MISSING
+    arm: str = MISSING
+    over: dict[str, list[Any]] = MISSING
 
 
 @dataclass
@@ -56,6 +65,7 @@ class StudyConfig:
     initial: int = 10
     salt: str = "boltzmem"
     contrasts: list[ContrastConfig] = field(default_factory=list)
+    grids: list[GridConfig] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,152 +141,28 @@ class Study:
         return memory.description(self, "study")
 
 
-@contextmanager
-def _hydra() -> Iterator[None]:
-    """Opens ``conf`` for composing, wherever this is run from."""
-    if GlobalHydra.instance().is_initialized():
-        yield
-        return
-    with initialize_config_module("conf", version_base="1.3"):
-        yield
-
-
-class Composer:
-    """Composes configurations from ``conf`` and from the user's own folder.
-
-    Args:
-        config_dir: Folder of the user's own arms, tasks and studies, laid out like
-            ``conf``.
-
-    Raises:
-        ConfigurationError: The folder does not exist.
-    """
-
-    def __init__(self, config_dir: Path | None = None) -> None:
-        self._search: list[str] = []
-        self._folders: list[Traversable] = [files("conf")]
-        if config_dir is not None:
-            if not config_dir.is_dir():
-                raise ConfigurationError(
-                    f"--config-dir must be a folder, got {str(config_dir)!r}"
-                )
-            self._search = [f"hydra.searchpath=[file://{config_dir.resolve()}]"]
-            self._folders.insert(0, config_dir)
-
-    def compose(self, name: str, overrides: Sequence[str] = ()) -> DictConfig:
-        """Returns the configuration ``name`` under ``overrides``, resolved.
-
-        Raises:
-            ConfigurationError: Hydra refuses it; the message carries the choices.
-        """
-        with _hydra():
-            try:
-                config = compose(name, overrides=[*self._search, *overrides])
-                OmegaConf.resolve(config)
-            except (HydraException, OmegaConfBaseException) as error:
-                explained = _explained(error) + self._choices(name, str(error))
-                raise ConfigurationError(explained) from error
-        return config
-
-    def _choices(self, name: str, message: str) -> str:
-        """Returns the keys beside one that Hydra could not override, as a line."""
-        found = re.search(r"Could not override '([^']+)'", message)
-        if found is None:
-            return ""
-        *parents, _ = found[1].split(".")
-        with _hydra():
-            node = compose(name, overrides=self._search)
-            for parent in parents:
-                node = node.get(parent) if isinstance(node, DictConfig) else None
-        if not isinstance(node, DictConfig):
-            return ""
-        keys = ", ".join(str(key) for key in node if not str(key).startswith("_"))
-        return f"\n{'.'.join(parents) or 'The configuration'} has the keys {keys}."
-
-    def comment(self, group: str, name: str) -> str:
-        """Returns the one line that a yaml says of itself: its first comment."""
-        for folder in self._folders:
-            path = folder / group / f"{name}.yaml"
-            if path.is_file():
-                for line in path.read_text(encoding="utf-8").splitlines():
-                    if line.startswith("#") and "@package" not in line:
-                        return line.removeprefix("#").strip()
-        return ""
-
-    def require(self, group: str, name: object) -> None:
-        """Refuses a ``name`` that ``group`` does not have, with the choices."""
-        known = self.names(group)
-        if name not in known:
-            raise ConfigurationError(
-                f"{group} must be one of {', '.join(known)}, got {name!r}"
-            )
-
-    def names(self, group: str) -> list[str]:
-        """Returns the names of all configurations of ``group``, sorted."""
-        found: dict[str, None] = {}
-        for folder in self._folders:
-            if (folder / group).is_dir():
-                for path in (folder / group).iterdir():
-                    if path.name.endswith(".yaml"):
-                        found[path.name.removesuffix(".yaml")] = None
-        return sorted(found)
-
-
-def _explained(error: Exception) -> str:
-    """Returns the message of a Hydra error with what its causes add."""
-    lines: list[str] = []
-    cause: BaseException | None = error
-    while cause is not None:
-        lines.extend(
-            line.rstrip()
-            for line in str(cause).splitlines()
-            if line.strip() and line.rstrip() not in lines
-        )
-        cause = cause.__cause__
-    return "\n".join(lines)
-
-
-def _plain(config: DictConfig) -> dict[str, Any]:
-    return cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
-
-
-def built(node: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401
-    """Returns the object that a plain configuration node describes.
-
-    Raises:
-        ConfigurationError: Its class refuses it; the message names the node.
-    """
-    try:
-        return instantiate(dict(node))
-    except HydraException as error:
-        cause = error.__cause__ or error
-        raise ConfigurationError(
-            f"{name}: {_explained(cast(Exception, cause))}"
-        ) from error
-
-
 def arm_of(config: DictConfig, name: str, title: str) -> Arm:
     """Returns the arm that a composed configuration describes.
 
     Raises:
         ConfigurationError: A value is refused; the message names its key.
     """
-    plain = _plain(config)
+    values = plain(config)
     rooms = ("diversity", "temperature", "scaling", "selection", "survival")
-    policies = {room: built(plain[room], f"arm {name}: {room}") for room in rooms}
+    policies = {room: built(values[room], f"arm {name}: {room}") for room in rooms}
     try:
         settings = memory.Settings(
-            capacity=plain["capacity"], elite_size=plain["elite_size"], **policies
+            capacity=values["capacity"], elite_size=values["elite_size"], **policies
         )
         return Arm(
             name=name,
             title=title,
             settings=settings,
             natural_diversity=memory.flag(
-                "natural_diversity", plain["natural_diversity"]
+                "natural_diversity", values["natural_diversity"]
             ),
-            stream_salt=memory.utf8("stream_salt", plain["stream_salt"]),
-            weighting=built(plain["weighting"], f"arm {name}: weighting"),
+            stream_salt=memory.utf8("stream_salt", values["stream_salt"]),
+            weighting=built(values["weighting"], f"arm {name}: weighting"),
         )
     except (TypeError, ValueError) as error:
         raise ConfigurationError(f"arm {name}: {error}") from error
@@ -297,13 +183,13 @@ def _task_of(
         composer.require("task", family)
         node = composer.compose(
             f"task/{family}",
-            [f"task.{key}={_quoted(value)}" for key, value in values.items()],
+            [f"task.{key}={quoted(value)}" for key, value in values.items()],
         )
-        task = cast(Task, built(_plain(node)["task"], where))
+        task = cast(Task, built(plain(node)["task"], where))
         proposer_name = proposer_name or task.natural_proposer
         composer.require("proposer", proposer_name)
-        proposer = _plain(composer.compose(f"proposer/{proposer_name}"))["proposer"]
-        metric = _plain(composer.compose(f"diversity/{task.natural_diversity}"))
+        proposer = plain(composer.compose(f"proposer/{proposer_name}"))["proposer"]
+        metric = plain(composer.compose(f"diversity/{task.natural_diversity}"))
         return StudyTask(
             label=label,
             task=task,
@@ -317,13 +203,6 @@ def _task_of(
         raise ConfigurationError(str(error)) from error
 
 
-def _quoted(value: object) -> str:
-    if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-        return f"'{escaped}'"
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def _schema(node: DictConfig) -> StudyConfig:
     try:
         merged = OmegaConf.merge(OmegaConf.structured(StudyConfig), node)
@@ -331,7 +210,7 @@ def _schema(node: DictConfig) -> StudyConfig:
     except OmegaConfBaseException as error:
         known = ", ".join(f.name for f in dataclasses.fields(StudyConfig))
         raise ConfigurationError(
-            f"study: {_explained(error)}\nA study has the keys {known}."
+            f"study: {explained(error)}\nA study has the keys {known}."
         ) from error
 
 
@@ -357,28 +236,128 @@ def load(overrides: Sequence[str] = (), config_dir: Path | None = None) -> Study
             message names it and what would do.
     """
     composer = Composer(config_dir)
+    base = _checked(composer.compose("config", overrides))
+    config = _schema(base.study)
+    if named := _arm_name(overrides):
+        arms = [_command_line_arm(composer, base, named, overrides)]
+        return _study(config, composer, arms, [])
+    arms = [_arm_named(composer, name) for name in config.arms]
+    for grid in config.grids:
+        arms += _grid(composer, grid)
+    return _study(config, composer, arms, config.contrasts)
+
+
+def shown(overrides: Sequence[str], config_dir: Path | None = None) -> str:
+    """Returns the composed configuration as yaml, as Hydra's ``--cfg job`` does."""
+    return OmegaConf.to_yaml(Composer(config_dir).compose("config", overrides))
+
+
+def load_sweep(
+    overrides: Sequence[str], config_dir: Path | None = None
+) -> list[tuple[Study, list[str]]]:
+    """Returns the studies of a sweep, each with the overrides that make it.
+
+    A sweep over the memory (``temperature=fixed,adaptive mapping=original,inverted``)
+    makes the arms of one study, so that they are paired and compared; a sweep over the
+    study (``study=smoke,default``) makes several studies.
+
+    Raises:
+        ConfigurationError: Something is unknown, of the wrong type or impossible.
+    """
+    composer = Composer(config_dir)
     of_arm = [text for text in overrides if _ARM_KEYS.match(text)]
-    base = composer.compose("config", overrides)
-    unknown = [key for key in base if not _KEYS.fullmatch(str(key))]
+    of_study = [text for text in overrides if text not in of_arm]
+    combinations = swept(of_arm) if of_arm else []
+    studies = []
+    for outer in swept(of_study):
+        if not of_arm:
+            studies.append((load(outer, config_dir), outer))
+            continue
+        arms: list[Arm] = []
+        for inner in combinations:
+            base = _checked(composer.compose("config", [*outer, *inner]))
+            name = _arm_name(_that_vary(inner, combinations)) or _arm_name(inner)
+            arm = _command_line_arm(composer, base, name, inner)
+            # A fixed temperature reads no mapping: what differs in nothing is one arm.
+            if not any(_same(arm, other) for other in arms):
+                arms.append(arm)
+        contrasts = [
+            ContrastConfig(arm.name, arms[0].name, f"{arm.name} against {arms[0].name}")
+            for arm in arms[1:]
+        ]
+        config = _schema(composer.compose("config", outer).study)
+        studies.append((_study(config, composer, arms, contrasts), [*outer, *of_arm]))
+    return studies
+
+
+def _that_vary(
+    inner: Sequence[str], combinations: Sequence[Sequence[str]]
+) -> list[str]:
+    """Returns the overrides that are not the same in all combinations."""
+    return [text for text in inner if not all(text in other for other in combinations)]
+
+
+def _same(arm: Arm, other: Arm) -> bool:
+    renamed = dataclasses.replace(arm, name=other.name, title=other.title)
+    return bool(memory.description(renamed) == memory.description(other))
+
+
+def _arm_name(overrides: Sequence[str]) -> str:
+    """Returns the name of the arm that overrides make, empty if they make none."""
+    of_arm = [text for text in overrides if _ARM_KEYS.match(text)]
+    if len(of_arm) == 1 and of_arm[0].startswith("arm="):
+        return of_arm[0].removeprefix("arm=")
+    return ",".join(of_arm)
+
+
+def _command_line_arm(
+    composer: Composer, base: DictConfig, name: str, overrides: Sequence[str]
+) -> Arm:
+    title = composer.comment("arm", name)
+    if not title:
+        title = "As given on the command line: " + " ".join(
+            text for text in overrides if _ARM_KEYS.match(text)
+        )
+    return arm_of(base, name, title)
+
+
+def _checked(config: DictConfig) -> DictConfig:
+    unknown = [key for key in config if not _KEYS.fullmatch(str(key))]
     if unknown:
         raise ConfigurationError(
             f"the configuration has no key {unknown[0]!r}: an added key would be read by "
             "nobody"
         )
-    config = _schema(base.study)
-    if of_arm:
-        name = ",".join(of_arm)
-        arms = [arm_of(base, name, "as given on the command line")]
-        contrasts: list[ContrastConfig] = []
-    else:
-        arms = [_arm_named(composer, name) for name in config.arms]
-        contrasts = config.contrasts
-    return _study(config, composer, arms, contrasts)
+    return config
 
 
 def _arm_named(composer: Composer, name: str) -> Arm:
     config = composer.compose("config", [f"arm={name}"])
     return arm_of(config, name, composer.comment("arm", name))
+
+
+def _grid(composer: Composer, grid: GridConfig) -> list[Arm]:
+    """Returns the arms of a grid, composing once for each combination of groups."""
+    where = f"study.grids.{grid.name}"
+    groups = {key: values for key, values in grid.over.items() if composer.names(key)}
+    values = {key: found for key, found in grid.over.items() if key not in groups}
+    arms: list[Arm] = []
+    try:
+        for choice in product(*groups.values()):
+            chosen = [f"{key}={one}" for key, one in zip(groups, choice, strict=True)]
+            base = _checked(composer.compose("config", [f"arm={grid.arm}", *chosen]))
+            for combination in product(*values.values()):
+                settings = dict(zip(values, combination, strict=True))
+                label = [*map(str, choice)] + [
+                    f"{key.rpartition('.')[2]}={'none' if one is None else one}"
+                    for key, one in settings.items()
+                ]
+                name = f"{grid.name}/{','.join(label)}"
+                title = f"{grid.arm} with " + ", ".join(label)
+                arms.append(arm_of(updated(base, settings), name, title))
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{where}: {error}") from error
+    return arms
 
 
 def _study(

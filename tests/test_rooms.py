@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from hydra.utils import get_class
 
-from experiments.study import Composer, built, load
+from experiments.composition import Composer, built, plain
+from experiments.study import load
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = {
@@ -30,8 +31,8 @@ PAIRS = [(room, name) for room in ROOMS for name in COMPOSER.names(room)]
 def composed(room: str, name: str) -> dict:
     """Returns a room's node as a study composes it, interpolations resolved."""
     if ROOMS[room] == "memory":
-        return dict(COMPOSER.compose("config", [f"{room}={name}"])[room])
-    return dict(COMPOSER.compose(f"{room}/{name}")[room])
+        return plain(COMPOSER.compose("config", [f"{room}={name}"]))[room]
+    return plain(COMPOSER.compose(f"{room}/{name}"))[room]
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from experiments.study import Composer
+from experiments.composition import Composer
 
 GROUPS = (
     "study",

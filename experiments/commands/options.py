@@ -7,7 +7,9 @@ import math
 import re
 from pathlib import Path
 
-from experiments.study import Study, load
+import memory
+from experiments.composition import ConfigurationError
+from experiments.study import Study, load, load_sweep
 
 
 def study_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,6 +20,13 @@ def study_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OVERRIDE",
         help="Hydra overrides, such as study=smoke study.seeds=5; one that changes the "
         "memory (temperature=adaptive mapping=original) makes a study of that one arm",
+    )
+    parser.add_argument(
+        "-m",
+        "--multirun",
+        action="store_true",
+        help="expand sweeps: over the memory (temperature=fixed,adaptive) into arms of "
+        "one study, over the study (study=smoke,default) into several studies",
     )
     parser.add_argument(
         "--config-dir",
@@ -34,14 +43,38 @@ def study_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def chosen(options: argparse.Namespace) -> tuple[Study, Path]:
-    """Returns the study that the options choose, and its folder.
+def all_chosen(options: argparse.Namespace) -> list[tuple[Study, Path]]:
+    """Returns the studies that the options choose, each with its folder.
 
     Raises:
-        ConfigurationError: It is refused, or its folder would leave the results.
+        ConfigurationError: One is refused, or two would share a folder.
     """
-    study = load(options.overrides, options.config_dir)
-    return study, options.results / folder_name(study, options.overrides)
+    if not options.multirun:
+        study = load(options.overrides, options.config_dir)
+        studies = [(study, list(options.overrides))]
+    else:
+        studies = load_sweep(options.overrides, options.config_dir)
+    folders = [
+        (study, options.results / folder_name(study, changes))
+        for study, changes in studies
+    ]
+    if len({folder for _, folder in folders}) < len(folders):
+        raise ConfigurationError("two studies of the sweep would share a folder")
+    return folders
+
+
+def chosen(options: argparse.Namespace) -> tuple[Study, Path]:
+    """Returns the one study that the options choose, and its folder.
+
+    Raises:
+        ConfigurationError: It is refused, or there are several.
+    """
+    found = all_chosen(options)
+    if len(found) != 1:
+        raise ConfigurationError(
+            f"this verb takes one study, the sweep makes {len(found)}"
+        )
+    return found[0]
 
 
 def folder_name(study: Study, overrides: list[str]) -> str:
@@ -50,7 +83,9 @@ def folder_name(study: Study, overrides: list[str]) -> str:
     if not changes:
         return study.name
     slug = re.sub(r"[^a-z0-9_.=,-]+", "-", "+".join(changes), flags=re.IGNORECASE)
-    return f"{study.name}+{slug}"[:120]
+    name = f"{study.name}+{slug}"
+    # A name too long for a file system keeps its identity by a hash of the whole.
+    return name if len(name) <= 120 else f"{name[:100]}-{memory.fingerprint(name)[:12]}"
 
 
 def at_least_one(text: str) -> int:

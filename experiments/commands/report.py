@@ -8,7 +8,8 @@ from pathlib import Path
 import memory
 from experiments import runs
 from experiments.commands.options import chosen, study_arguments
-from experiments.study import ConfigurationError, Study
+from experiments.composition import ConfigurationError
+from experiments.study import Study
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,16 +10,19 @@ import argparse
 import os
 import shlex
 import sys
+from collections import Counter
+from pathlib import Path
 
 from experiments.cells import code_version
 from experiments.commands import report
 from experiments.commands.options import (
+    all_chosen,
     at_least_one,
     at_least_zero,
-    chosen,
     seconds,
     study_arguments,
 )
+from experiments.commands.status import reason
 from experiments.engines.processes import Processes
 from experiments.engines.serial import Serial
 from experiments.progress import Reporter
@@ -34,13 +37,21 @@ from experiments.runner import (
     plan_of,
     write_manifest,
 )
-from experiments.study import Study
+from experiments.study import Study, shown
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this verb."""
     study_arguments(parser)
     parser.add_argument("--quiet", action="store_true", help="print the outcome only")
+    parser.add_argument(
+        "--cfg",
+        choices=("job",),
+        help="print the composed configuration and run nothing",
+    )
+    parser.add_argument(
+        "--no-report", action="store_true", help="write the tables, but no page"
+    )
     parser.add_argument(
         "--retry-failed", action="store_true", help="compute failed cells again"
     )
@@ -76,8 +87,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Runs the verb; returns 0, or 1 if a cell failed or is missing."""
-    study, folder = chosen(options)
+    if options.cfg:
+        print(shown(options.overrides, options.config_dir), end="")
+        return 0
     reporter = Reporter(quiet=options.quiet)
+    studies = all_chosen(options)
+    return max(_run(study, folder, options, reporter) for study, folder in studies)
+
+
+def _run(
+    study: Study, folder: Path, options: argparse.Namespace, reporter: Reporter
+) -> int:
     command = shlex.join(["boltzmem", *sys.argv[1:]])
     with locked(folder, command):
         plan = plan_of(study, folder, retry_failed=options.retry_failed)
@@ -95,16 +115,33 @@ def run(options: argparse.Namespace) -> int:
                 max_failures=0 if options.fail_fast else options.max_failures,
             )
     reporter.say(_ending(outcome))
-    for row in outcome.failed[:3]:
-        reporter.warn(f"a cell failed: {str(row['failure']).strip().splitlines()[-1]}")
+    _explain(outcome, reporter)
     if outcome.unfinished:
         reporter.warn(
             f"{outcome.unfinished} cells are missing: the same command goes on with them"
         )
         return 1
-    page = report.written(study, folder)
-    reporter.result(f"report: {page}")
+    if not options.no_report:
+        reporter.result(f"report: {report.written(study, folder)}")
     return 1 if outcome.failed else 0
+
+
+def _explain(outcome: Outcome, reporter: Reporter) -> None:
+    """Says why cells failed, each kind of reason once."""
+    kinds = Counter((row["status"], reason(row["failure"])) for row in outcome.failed)
+    for (status, text), n in kinds.most_common(5):
+        reporter.warn(f"{n} {status}: {text}")
+    if outcome.failed:
+        reporter.warn(
+            "their tracebacks are in the shards below raw/; --retry-failed computes "
+            "them again"
+        )
+    if outcome.printed:
+        cells, size = outcome.printed
+        reporter.warn(
+            f"{cells} cells printed {size:,} bytes; the beginning of each is in the "
+            "shards"
+        )
 
 
 def _engine(study: Study, options: argparse.Namespace) -> Engine:

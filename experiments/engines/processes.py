@@ -78,7 +78,7 @@ class Processes:
         self._n_workers = workers
         self._timeout = timeout_seconds
         self._context = multiprocessing.get_context("spawn")
-        self._memory = int(MEMORY_SHARE * _free_memory() / workers)
+        self._memory = int(MEMORY_SHARE * free_memory() / workers)
         self._workers: list[_Worker] = []
         self._queue: deque[deque[Cell]] = deque()
         self._deaths: dict[str, int] = {}
@@ -234,7 +234,7 @@ def _death(code: int | None) -> str:
     return f"with exit status {code}"
 
 
-def _free_memory() -> int:
+def free_memory() -> int:
     """Returns the bytes that could be used now; a large number if unknown."""
     with contextlib.suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/meminfo").read_text("ascii").splitlines()

@@ -11,6 +11,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
@@ -284,6 +285,20 @@ def svg(figure: Figure) -> str:
     """Returns a figure as an SVG document on white, the same text on every run."""
     figure.set_facecolor("white")
     return _written(figure)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Writes a figure on white to an ``.svg``, ``.pdf`` or ``.png`` file.
+
+    The same figure gives the same bytes: no file says when it was made.
+    """
+    if path.suffix == ".svg":
+        path.write_text(svg(figure), encoding="utf-8")
+        return
+    figure.set_facecolor("white")
+    dateless = {"CreationDate": None} if path.suffix == ".pdf" else None
+    with styled():
+        figure.savefig(path, dpi=200, metadata=dateless)
 
 
 def inline_svg(figure: Figure, name: str, label: str) -> str:

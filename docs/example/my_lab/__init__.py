@@ -1,0 +1,1 @@
+"""An example of somebody else's policies."""
