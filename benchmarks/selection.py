@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import venv
+from dataclasses import replace
 from pathlib import Path
 
 import memory
@@ -23,9 +24,6 @@ from experiments.tasks.pbo import Pbo
 from memory.diversity.hamming import Hamming
 from memory.diversity.text_shape import TextShape
 from memory.mapping.inverted import Inverted
-from memory.mapping.original import Original
-from memory.scaling.raw import Raw
-from memory.selection.loongflow import LoongFlow
 from memory.temperature.adaptive import Adaptive
 
 HERE = Path(__file__).resolve().parent
@@ -49,12 +47,7 @@ def texts(n: int) -> list[str]:
 
 def shipped() -> memory.Settings:
     """Returns LoongFlow's rule with the diversity over all pairs."""
-    return memory.Settings(
-        diversity=TextShape(),
-        temperature=Adaptive(Original(), stateful=False, clamp_first=True),
-        scaling=Raw(),
-        selection=LoongFlow(),
-    )
+    return replace(memory.upstream(), diversity=TextShape())
 
 
 def our_step(written: list[str]) -> dict[str, float]:

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 
 VERBS = (
@@ -27,6 +28,9 @@ def _parser() -> argparse.ArgumentParser:
         description="Ablation studies of parent selection in evolutionary search.",
         epilog="Begin with: boltzmem list study; boltzmem run study=smoke",
     )
+    parser.add_argument(
+        "--version", action="version", version=f"boltzmem {version('boltzmem')}"
+    )
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name in VERBS:
         module = import_module(f"experiments.commands.{name}")
@@ -42,6 +46,19 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _parsed(
+    parser: argparse.ArgumentParser, given: Sequence[str]
+) -> argparse.Namespace:
+    """Returns the options; overrides and flags may come in any order."""
+    options, rest = parser.parse_known_args(given)
+    strange = [text for text in rest if text.startswith("-")]
+    if strange or (rest and not hasattr(options, "overrides")):
+        parser.error(f"unrecognized arguments: {' '.join(strange or rest)}")
+    if rest:
+        options.overrides = [*options.overrides, *rest]
+    return options
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one verb.
 
@@ -55,10 +72,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return 0 if answered(given, VERBS) else 2
     _refuse_another_conf()
+    # A policy of the user's own may lie in the working folder; last, so that it hides
+    # nothing.
+    if "" not in sys.path:
+        sys.path.append(str(Path.cwd()))
     from experiments.composition import ConfigurationError
     from experiments.runner import FolderLocked
 
-    options = _parser().parse_args(given)
+    options = _parsed(_parser(), given)
     try:
         return int(options.run(options))
     except (ConfigurationError, FolderLocked) as error:
@@ -87,8 +108,9 @@ def _refuse_another_conf() -> None:
     if theirs is None or Path(theirs).parent.parent != ours:
         places = list(conf.__path__) if theirs is None else [theirs]
         print(
-            f"boltzmem: another package is called conf ({', '.join(map(str, places))}); "
-            "run the boltzmem command from another folder",
+            f"boltzmem: another folder is called conf ({', '.join(map(str, places))}) and "
+            f"comes before ours ({ours / 'conf'}) on Python's path: rename it, or take the "
+            "folder that holds it off PYTHONPATH (python -m puts the working folder there)",
             file=sys.stderr,
         )
         raise SystemExit(2)

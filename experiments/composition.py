@@ -70,19 +70,41 @@ class Composer:
             try:
                 config = compose(name, overrides=[*self._search, *overrides])
             except (HydraException, OmegaConfBaseException) as error:
-                message = explained(error) + self._choices(name, str(error))
+                message = explained(error) + self._choices(name, overrides, str(error))
                 raise ConfigurationError(message) from error
         self._composed[key] = config
         return config
 
-    def _choices(self, name: str, message: str) -> str:
+    def node(
+        self, group: str, name: object, values: Mapping[str, object] | None = None
+    ) -> dict[str, Any]:
+        """Returns one configuration of ``group`` alone, some of its keys set.
+
+        A key may be dotted (``task.dimension`` of a wrapped task), or choose what is
+        wrapped (``task@task.task: bbob``, ``proposer@proposer.mutation: bit_flip``).
+
+        Raises:
+            ConfigurationError: There is no such configuration, or no such key.
+        """
+        self.require(group, name)
+        # A key such as task@task.task chooses a configuration, not a value of this one.
+        changes = [
+            f"{key}={value}" if "@" in key else f"{group}.{key}={quoted(value)}"
+            for key, value in (values or {}).items()
+        ]
+        config = self.compose("single", [f"+{group}={name}", *changes])
+        return cast(dict[str, Any], plain(config)[group])
+
+    def _choices(self, name: str, overrides: Sequence[str], message: str) -> str:
         """Returns the keys beside one that Hydra could not override, as a line."""
         found = re.search(r"Could not override '([^']+)'", message)
         if found is None:
             return ""
         *parents, _ = found[1].split(".")
+        # What chooses other groups must stand, or other keys than the user's are named.
+        groups = [t for t in overrides if "." not in t.partition("=")[0]]
         with _hydra():
-            node = compose(name, overrides=self._search)
+            node = compose(name, overrides=[*self._search, *groups])
             for parent in parents:
                 node = node.get(parent) if isinstance(node, DictConfig) else None
         if not isinstance(node, DictConfig):

@@ -17,11 +17,21 @@ class Evaluation(NamedTuple):
             known; below zero where a text is worse than random. ``None`` if it failed.
         value: The same in the task's own units and direction; ``None`` if it failed.
         failure: Why it failed, in one line; empty if it did not.
+        truth: The true unit score, where the search sees another one (a noisy or
+            rescaled task); ``None`` where ``score`` is true itself. The memory is told
+            ``score``; best, hit and regret are true: the best of a run is the best true
+            score among all that it evaluated, known to the search or not.
     """
 
     score: float | None
     value: float | None
     failure: str = ""
+    truth: float | None = None
+
+    @property
+    def true_score(self) -> float | None:
+        """The true unit score; ``None`` if it failed."""
+        return self.score if self.truth is None else self.truth
 
 
 class Anchors(NamedTuple):

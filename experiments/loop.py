@@ -25,7 +25,7 @@ class Trajectory(NamedTuple):
 
     Attributes:
         evaluation: Evaluations spent.
-        best: Best unit score so far; NaN before the first success of an evaluation.
+        best: Best true unit score so far; NaN before the first success of an evaluation.
         diversity: Diversity at the selection that led to this evaluation.
         used_diversity: The same after the controller's bound.
         temperature: Temperature of that selection.
@@ -49,7 +49,7 @@ class Run:
     Attributes:
         evaluations: Evaluations spent, failures included.
         failures: How many of them gave no score.
-        best: Best unit score; NaN if every evaluation failed.
+        best: Best true unit score evaluated; NaN if every evaluation failed.
         hit: Evaluations up to the optimum; NaN if it was not found.
         mean_temperature: Mean over all selections.
         minimum_share: Share of selections with the temperature held at its minimum.
@@ -166,8 +166,9 @@ def run(
                 weight=weight,
                 operator=operator,
             )
-            if outcome.score > best:
-                best = outcome.score
+            truth = outcome.score if outcome.truth is None else outcome.truth
+            if truth > best:
+                best = truth
                 if math.isnan(hit) and 1.0 - best <= SUCCESS:
                     hit = float(evaluation)
         if evaluation in accounted:

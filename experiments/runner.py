@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import memory
 from experiments.cells import Cell, Row, cells_of, code_version
-from experiments.runs import ShardWriter, read_shards, write_tables
+from experiments.runs import ShardWriter, read_shards, related, write_tables
 from experiments.study import Study
 
 #: A block should take about this long: less and the dispatch shows, more and a kill hurts.
@@ -83,12 +83,17 @@ def plan_of(study: Study, folder: Path, *, retry_failed: bool = False) -> Plan:
     cells = cells_of(study)
     shards = read_shards(folder)
     elsewhere = {row["plain"] for row in shards.rows.values()}
+    found = {**shards.rows}
+    for other in related(folder):
+        for key, known in read_shards(other).rows.items():
+            if known["status"] == "ok":
+                found.setdefault(key, known)
     done: list[Cell] = []
     failed: list[Cell] = []
     stale: list[Cell] = []
     missing: list[Cell] = []
     for cell in cells:
-        row = shards.rows.get(cell.id)
+        row = found.get(cell.id)
         if row is not None and row["status"] == "ok":
             done.append(cell)
             continue
@@ -100,7 +105,7 @@ def plan_of(study: Study, folder: Path, *, retry_failed: bool = False) -> Plan:
             stale.append(cell)
         missing.append(cell)
     wanted = {cell.id for cell in cells}
-    rows = {key: row for key, row in shards.rows.items() if key in wanted}
+    rows = {key: row for key, row in found.items() if key in wanted}
     return Plan(
         tuple(cells),
         tuple(done),

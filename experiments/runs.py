@@ -160,6 +160,17 @@ def read_shards(folder: Path) -> Shards:
     return Shards(rows, damaged)
 
 
+def related(folder: Path) -> list[Path]:
+    """Returns the folders beside ``folder`` that hold variants of its study.
+
+    A cell is named by what it reads, so one that a variant has computed (the same study
+    with more seeds, say) is the same cell.
+    """
+    name = folder.name.partition("+")[0]
+    beside = [folder.with_name(name), *folder.parent.glob(f"{name}+*")]
+    return sorted(path for path in beside if path != folder and path.is_dir())
+
+
 def merged(target: Path, source: Path) -> tuple[int, int]:
     """Adds the rows of the shards of ``source`` to those of ``target``.
 

@@ -24,7 +24,6 @@ from experiments.composition import (
     built,
     explained,
     plain,
-    quoted,
     swept,
     updated,
 )
@@ -178,23 +177,16 @@ def _task_of(
         raise ConfigurationError(f"{where} must name its task, got {dict(entry)!r}")
     family = values.pop("task")
     own_budget = values.pop("budget", budget)
-    proposer_name = values.pop("proposer", None)
+    proposer_entry = values.pop("proposer", None)
     try:
-        composer.require("task", family)
-        node = composer.compose(
-            f"task/{family}",
-            [f"task.{key}={quoted(value)}" for key, value in values.items()],
-        )
-        task = cast(Task, built(plain(node)["task"], where))
-        proposer_name = proposer_name or task.natural_proposer
-        composer.require("proposer", proposer_name)
-        proposer = plain(composer.compose(f"proposer/{proposer_name}"))["proposer"]
-        metric = plain(composer.compose(f"diversity/{task.natural_diversity}"))
+        task = cast(Task, built(composer.node("task", family, values), where))
+        proposer = composer.node("proposer", *_proposer_of(proposer_entry, task, where))
+        metric = composer.node("diversity", task.natural_diversity)
         return StudyTask(
             label=label,
             task=task,
             proposer=cast(Proposer, built(proposer, where)),
-            natural_diversity=built(metric["diversity"], where),
+            natural_diversity=built(metric, where),
             budget=memory.count(f"{where}.budget", own_budget, minimum=2),
         )
     except ConfigurationError as error:
@@ -203,12 +195,37 @@ def _task_of(
         raise ConfigurationError(str(error)) from error
 
 
+def _proposer_of(
+    entry: object, task: Task, where: str
+) -> tuple[object, dict[str, object]]:
+    """Returns name and values of a task's proposer: a name, or a mapping with one."""
+    if entry is None:
+        return task.natural_proposer, {}
+    if isinstance(entry, Mapping):
+        values = {str(key): value for key, value in entry.items()}
+        if "proposer" not in values:
+            raise ConfigurationError(
+                f"{where}.proposer must name its proposer, got {dict(entry)!r}"
+            )
+        return values.pop("proposer"), values
+    return entry, {}
+
+
 def _schema(node: DictConfig) -> StudyConfig:
+    known = ", ".join(f.name for f in dataclasses.fields(StudyConfig))
+    needed = [
+        f.name
+        for f in dataclasses.fields(StudyConfig)
+        if f.default is MISSING and f.name not in node
+    ]
+    if needed:
+        raise ConfigurationError(
+            f"study: {', '.join(needed)} must be given; a study has the keys {known}"
+        )
     try:
         merged = OmegaConf.merge(OmegaConf.structured(StudyConfig), node)
         return cast(StudyConfig, OmegaConf.to_object(merged))
     except OmegaConfBaseException as error:
-        known = ", ".join(f.name for f in dataclasses.fields(StudyConfig))
         raise ConfigurationError(
             f"study: {explained(error)}\nA study has the keys {known}."
         ) from error

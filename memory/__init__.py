@@ -1,6 +1,6 @@
 """boltzmem: an evolutionary memory whose parent selection can be replayed."""
 
-from memory.control import Step, control_step, effective_parents
+from memory.control import Step, checked_law, control_step, effective_parents
 from memory.evolution import ConfigurationMismatch, EvolutionaryMemory, Parent
 from memory.policies import (
     Control,
@@ -16,6 +16,7 @@ from memory.policies import (
     View,
     view,
 )
+from memory.profiles import upstream
 from memory.randomness import KeyedRandom, key_of
 from memory.records import (
     Draw,
@@ -61,6 +62,7 @@ __all__ = [
     "Temperature",
     "Tracker",
     "View",
+    "checked_law",
     "control_step",
     "count",
     "description",
@@ -71,6 +73,7 @@ __all__ = [
     "key_of",
     "positive",
     "real",
+    "upstream",
     "utf8",
     "view",
     "within",

@@ -54,6 +54,23 @@ def effective_parents(law: Floats) -> float:
     return math.exp(-float(positive @ np.log(positive)))
 
 
+def checked_law(selection: Selection, view: View, temperature: float) -> Floats:
+    """Returns the law of a policy, which may be somebody else's.
+
+    Raises:
+        ValueError: It is no distribution over the living.
+    """
+    law = np.asarray(selection.probabilities(view, temperature))
+    n = view.scores.size
+    # A NaN fails every comparison.
+    if law.shape != (n,) or not (law.min() >= 0.0 and abs(law.sum() - 1.0) < 1e-6):
+        raise ValueError(
+            f"{type(selection).__name__} must give {n} probabilities that sum to one, "
+            f"got {law!r}"
+        )
+    return law
+
+
 def control_step(
     view: View,
     signal: Signal,
@@ -78,8 +95,13 @@ def control_step(
     control = temperature.control(state, signal)
     number = None
     if law:
-        number = effective_parents(selection.probabilities(view, control.temperature))
+        number = effective_parents(checked_law(selection, view, control.temperature))
     pick = selection.draw(view, control.temperature, rng)
+    if not 0 <= pick.place < view.scores.size:
+        raise ValueError(
+            f"{type(selection).__name__} must pick a place in "
+            f"[0, {view.scores.size}), got {pick.place!r}"
+        )
     return Step(
         diversity=signal.diversity,
         used_diversity=control.used_diversity,
@@ -91,5 +113,5 @@ def control_step(
         effective_parents=number,
         explored=pick.explored,
         u=pick.u,
-        pick=pick.place,
+        pick=int(pick.place),
     )

@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import NamedTuple, cast
 
+import numpy as np
+
 from memory import codec
-from memory.control import Step, control_step
+from memory.control import Step, checked_law, control_step
 from memory.policies import Floats, View
 from memory.population.state import Population
 from memory.randomness import KeyedRandom
@@ -95,6 +97,7 @@ class EvolutionaryMemory:
         self.stream = utf8("stream", stream)
         self.scope = utf8("scope", scope)
         self._journal: Journal = InMemoryJournal() if journal is None else journal
+        self._names = names
         self._own = KeyedRandom(*names, stream)
         self._population = Population(self.settings, KeyedRandom(*names), scope)
         # The length makes the prefix of a scope no prefix of another one's keys.
@@ -294,21 +297,64 @@ class EvolutionaryMemory:
                 if decision is None
                 else count("decision", decision)
             )
-            view = population.view()
-            step = control_step(
-                view,
-                population.signal(measure=measure),
-                population.state,
-                temperature=self.settings.temperature,
-                selection=self.settings.selection,
-                rng=self._own.generator("selection", index, part),
-                law=law,
-            )
-            solution = self.get(population.id_at(step.pick))
-            self._solutions[solution.id] = solution
+            draw = Draw(self.stream, index, population.seq)
+            rng = self._own.generator("selection", index, count("part", part))
+            parent = self._drawn(population, draw, rng, law=law, measure=measure)
+            self._solutions[parent.id] = parent.solution
             if decision is None:
                 self._next_decision = index + 1
-            return Parent(solution, Draw(self.stream, index, population.seq), step)
+            return parent
+
+    def redraw(self, draw: Draw) -> Parent:
+        """Makes a past draw again, with its full account: why this parent?
+
+        The journal is folded anew up to the draw, so this costs as much as the journal is
+        long; the memory itself stays where it is.
+
+        Args:
+            draw: Any draw of this population, of this worker's stream or another's, as
+                it stands in the provenance of an offspring.
+
+        Raises:
+            TypeError: ``draw`` is not a ``Draw``.
+            ValueError: It was made later than what this memory has folded in.
+        """
+        if not isinstance(draw, Draw):
+            raise TypeError(f"draw must be a Draw, got {draw!r}")
+        if not 1 <= draw.seq <= self.seq:
+            raise ValueError(
+                f"draw.seq must lie in [1, {self.seq}], what this memory has folded in, "
+                f"got {draw.seq}"
+            )
+        with self._lock:
+            past = Population(self.settings, KeyedRandom(*self._names), self.scope)
+            while past.seq < draw.seq:
+                limit = min(10_000, draw.seq - past.seq)
+                for seq, row in self._journal.read(past.seq, limit):
+                    past.apply(seq, codec.event(row))
+            random = KeyedRandom(*self._names, draw.stream)
+            rng = random.generator("selection", draw.decision)
+            return self._drawn(past, draw, rng, law=True, measure=True)
+
+    def _drawn(
+        self,
+        population: Population,
+        draw: Draw,
+        rng: np.random.Generator,
+        *,
+        law: bool,
+        measure: bool,
+    ) -> Parent:
+        step = control_step(
+            population.view(),
+            population.signal(measure=measure),
+            population.state,
+            temperature=self.settings.temperature,
+            selection=self.settings.selection,
+            rng=rng,
+            law=law,
+        )
+        return Parent(self.get(population.id_at(step.pick)), draw, step)
 
     def law(self) -> tuple[tuple[str, ...], Floats]:
         """Returns ids and ``(n,)`` exact probabilities of the next selection."""
@@ -316,8 +362,8 @@ class EvolutionaryMemory:
             population = self._population
             signal = population.signal(measure=False)
             control = self.settings.temperature.control(population.state, signal)
-            return population.ids, self.settings.selection.probabilities(
-                population.view(), control.temperature
+            return population.ids, checked_law(
+                self.settings.selection, population.view(), control.temperature
             )
 
     def view(self) -> View:

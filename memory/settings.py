@@ -17,12 +17,18 @@ from memory.selection.boltzmann import Boltzmann
 from memory.survival.worst import Worst
 from memory.temperature.fixed import Fixed
 
-_METHODS = {
+#: What a policy of each room must have: methods, and values of a type.
+_METHODS: dict[str, tuple[str, ...]] = {
     "diversity": ("features", "tracker", "measure"),
     "scaling": ("scale",),
     "temperature": ("control",),
     "selection": ("probabilities", "draw"),
     "survival": ("victim",),
+}
+_VALUES: dict[str, dict[str, type]] = {
+    "diversity": {"sampled": bool},
+    "temperature": {"stateful": bool, "reads_diversity": bool, "initial": float},
+    "selection": {"closed_form": bool},
 }
 
 
@@ -47,7 +53,7 @@ class Settings:
     capacity: int = 100
     elite_size: int = 50
     diversity: Diversity = field(default_factory=TextShape)
-    temperature: Temperature = field(default_factory=lambda: Fixed(value=0.1))
+    temperature: Temperature = field(default_factory=Fixed)
     scaling: Scaling = field(default_factory=Rank)
     selection: Selection = field(default_factory=Boltzmann)
     survival: Survival = field(default_factory=Worst)
@@ -64,6 +70,13 @@ class Settings:
                     raise TypeError(
                         f"{room} must be a policy with a method {method}, "
                         f"got {policy!r}"
+                    )
+            for name, kind in _VALUES.get(room, {}).items():
+                value = getattr(policy, name, None)
+                if not isinstance(value, (kind, int) if kind is float else kind):
+                    raise TypeError(
+                        f"{room} must be a policy whose {name} is a {kind.__name__}, "
+                        f"got {value!r} of {policy!r}"
                     )
 
 

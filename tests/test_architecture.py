@@ -40,6 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     **dict.fromkeys(ROOMS, BASE),
     "memory.selection": BASE | PURE,
     "memory.settings": BASE | ROOMS,
+    "memory.profiles": BASE | ROOMS | {"memory.settings"},
     "memory.control": BASE,
     "memory.population": BASE | {"memory.codec", "memory.settings"},
     "memory.evolution": BASE

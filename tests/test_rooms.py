@@ -32,7 +32,7 @@ def composed(room: str, name: str) -> dict:
     """Returns a room's node as a study composes it, interpolations resolved."""
     if ROOMS[room] == "memory":
         return plain(COMPOSER.compose("config", [f"{room}={name}"]))[room]
-    return plain(COMPOSER.compose(f"{room}/{name}"))[room]
+    return COMPOSER.node(room, name)
 
 
 @pytest.mark.parametrize("room", ROOMS)

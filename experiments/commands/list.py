@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from experiments.composition import Composer
+from experiments.composition import Composer, ConfigurationError
 
 GROUPS = (
     "study",
@@ -28,7 +28,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "groups",
         nargs="*",
-        choices=[*GROUPS, []],
         metavar="GROUP",
         help=f"what to list: {', '.join(GROUPS)} (default: all)",
     )
@@ -42,6 +41,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Runs the verb; returns 0."""
+    for group in options.groups:
+        if group not in GROUPS:
+            raise ConfigurationError(
+                f"there is no group {group!r}; there are {', '.join(GROUPS)}"
+            )
     composer = Composer(options.config_dir)
     found = [
         (f"{group}={name}", composer.comment(group, name))

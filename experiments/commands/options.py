@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
+import shlex
 from pathlib import Path
 
 import memory
@@ -75,6 +76,16 @@ def chosen(options: argparse.Namespace) -> tuple[Study, Path]:
             f"this verb takes one study, the sweep makes {len(found)}"
         )
     return found[0]
+
+
+def reproducing(options: argparse.Namespace) -> str:
+    """Returns the command that makes the results of these options again."""
+    words = ["boltzmem", "run"]
+    if options.multirun:
+        words.append("--multirun")
+    if options.config_dir is not None:
+        words += ["--config-dir", str(options.config_dir)]
+    return shlex.join([*words, *options.overrides])
 
 
 def folder_name(study: Study, overrides: list[str]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import memory
 from experiments import runs
-from experiments.commands.options import chosen, study_arguments
+from experiments.commands.options import chosen, reproducing, study_arguments
 from experiments.composition import ConfigurationError
 from experiments.study import Study
 
@@ -20,12 +20,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Runs the verb; returns 0."""
     study, folder = chosen(options)
-    print(f"report: {written(study, folder)}")
+    print(f"report: {written(study, folder, reproducing(options))}")
     return 0
 
 
-def written(study: Study, folder: Path) -> Path:
+def written(study: Study, folder: Path, reproduce: str) -> Path:
     """Writes ``report.html`` of ``study`` into ``folder`` and returns its path.
+
+    Args:
+        study: The study.
+        folder: Its folder.
+        reproduce: The command that makes its results again.
 
     Raises:
         ConfigurationError: The study has no tables there yet.
@@ -52,7 +57,7 @@ def written(study: Study, folder: Path) -> Path:
             budget=max(task.budget for task in study.tasks),
             n_seeds=len(study.seeds),
             tasks=tuple(task.label for task in study.tasks),
-            reproduce=f"boltzmem run study={study.name}",
+            reproduce=reproduce,
             population=capacities.pop() if len(capacities) == 1 else None,
             plan_hash=memory.fingerprint(study.description),
         ),

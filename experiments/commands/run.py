@@ -19,6 +19,7 @@ from experiments.commands.options import (
     all_chosen,
     at_least_one,
     at_least_zero,
+    reproducing,
     seconds,
     study_arguments,
 )
@@ -83,6 +84,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="longest time of one cell, with processes (default: %(default)g)",
     )
+    parser.add_argument(
+        "--memory",
+        type=at_least_one,
+        metavar="MIB",
+        help="what each process may take, in MiB (default: a share of what is free)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -122,14 +129,15 @@ def _run(
         )
         return 1
     if not options.no_report:
-        reporter.result(f"report: {report.written(study, folder)}")
+        page = report.written(study, folder, reproducing(options))
+        reporter.result(f"report: {page}")
     return 1 if outcome.failed else 0
 
 
 def _explain(outcome: Outcome, reporter: Reporter) -> None:
     """Says why cells failed, each kind of reason once."""
     kinds = Counter((row["status"], reason(row["failure"])) for row in outcome.failed)
-    for (status, text), n in kinds.most_common(5):
+    for (status, text), n in kinds.most_common(10):
         reporter.warn(f"{n} {status}: {text}")
     if outcome.failed:
         reporter.warn(
@@ -148,7 +156,8 @@ def _engine(study: Study, options: argparse.Namespace) -> Engine:
     if options.engine == "serial":
         return Serial(study)
     workers = options.workers or len(os.sched_getaffinity(0))
-    return Processes(study, workers, options.timeout)
+    memory_bytes = None if options.memory is None else options.memory * 2**20
+    return Processes(study, workers, options.timeout, memory_bytes)
 
 
 def _beginning(study: Study, plan: Plan) -> str:

@@ -61,24 +61,33 @@ class Processes:
         study: The study whose cells will be computed.
         workers: Number of processes, at least one.
         timeout_seconds: Longest time of a cell; none if ``None``.
+        memory_bytes: What each process may take on top of what it has at its start; a
+            share of the free memory if ``None``.
 
     Raises:
-        ValueError: ``workers`` or ``timeout_seconds`` is not positive.
+        ValueError: ``workers``, ``timeout_seconds`` or ``memory_bytes`` is not positive.
     """
 
     def __init__(
-        self, study: Study, workers: int, timeout_seconds: float | None = None
+        self,
+        study: Study,
+        workers: int,
+        timeout_seconds: float | None = None,
+        memory_bytes: int | None = None,
     ) -> None:
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")
         if timeout_seconds is not None and not timeout_seconds > 0.0:
             raise ValueError(f"timeout_seconds must be positive, got {timeout_seconds}")
+        if memory_bytes is not None and memory_bytes < 1:
+            raise ValueError(f"memory_bytes must be at least 1, got {memory_bytes}")
         self.capacity = workers + 1
         self._study = study
         self._n_workers = workers
         self._timeout = timeout_seconds
         self._context = multiprocessing.get_context("spawn")
-        self._memory = int(MEMORY_SHARE * free_memory() / workers)
+        share = int(MEMORY_SHARE * free_memory() / workers)
+        self._memory = share if memory_bytes is None else memory_bytes
         self._workers: list[_Worker] = []
         self._queue: deque[deque[Cell]] = deque()
         self._deaths: dict[str, int] = {}

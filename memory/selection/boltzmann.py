@@ -44,7 +44,7 @@ class Boltzmann:
     """
 
     exploration: float = 0.0
-    weighted: bool = False
+    weighted: bool = True
     power: float = 1.0
 
     closed_form: ClassVar[bool] = True

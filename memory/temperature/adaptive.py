@@ -19,6 +19,9 @@ from memory.records import flag, positive, within
 class Adaptive:
     """Temperature ``base * mapping(D)``, bounded and blended with the one before.
 
+    The defaults suit scores scaled to ``[0, 1]``. LoongFlow's own are base 1, bounds 0.5
+    and 2, blend 0.2, stateless, bounds first, and no bound of the diversity.
+
     Args:
         mapping: Factor of the base temperature for a diversity in ``[0, 1]``.
         base: Temperature at factor 1, and the state before the first update, positive,
@@ -42,9 +45,9 @@ class Adaptive:
     """
 
     mapping: Mapping
-    base: float = 1.0
-    minimum: float = 0.5
-    maximum: float = 2.0
+    base: float = 0.1
+    minimum: float = 0.01
+    maximum: float = 0.5
     blend: float = 0.2
     stateful: bool = True
     clamp_first: bool = False

@@ -29,7 +29,7 @@ class Annealed:
         Kirkpatrick, Gelatt and Vecchi 1983, "Optimization by simulated annealing".
     """
 
-    start: float = 1.0
+    start: float = 0.5
     rate: float = 0.99
     minimum: float = 0.01
 

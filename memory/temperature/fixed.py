@@ -22,7 +22,7 @@ class Fixed:
         ValueError: ``value`` is not positive and finite.
     """
 
-    value: float = 1.0
+    value: float = 0.1
 
     stateful: ClassVar[bool] = False
     reads_diversity: ClassVar[bool] = False

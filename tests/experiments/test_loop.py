@@ -18,23 +18,14 @@ from experiments.proposers.bit_flip import BitFlip
 from experiments.tasks.expression import Expression
 from experiments.tasks.pbo import Pbo
 from memory.diversity.hamming import Hamming
-from memory.diversity.text_shape import TextShape
 from memory.mapping.inverted import Inverted
-from memory.mapping.original import Original
-from memory.scaling.raw import Raw
 from memory.selection.greedy import Greedy
-from memory.selection.loongflow import LoongFlow
 from memory.selection.uniform import Uniform
 from memory.temperature.adaptive import Adaptive
 from memory.temperature.fixed import Fixed
 
 TASK = Pbo(function="OneMax", dimension=20)
-SHIPPED = memory.Settings(
-    diversity=TextShape(sample_size=50),
-    temperature=Adaptive(Original(), stateful=False, clamp_first=True),
-    scaling=Raw(),
-    selection=LoongFlow(),
-)
+SHIPPED = memory.upstream()
 
 
 def go(settings: memory.Settings = SHIPPED, seed: int = 1, **options: Any) -> loop.Run:
@@ -158,8 +149,8 @@ def test_the_account_of_a_run_matches_its_grid() -> None:
     assert not any(math.isnan(d) for d in points.diversity)
     assert all(1.0 <= n <= 100.0 for n in points.effective_parents)
     for temperature, clamp in zip(points.temperature, points.clamp, strict=True):
-        assert (temperature == 0.5) == (clamp == -1)
-        assert (temperature == 2.0) == (clamp == 1)
+        assert (temperature == 0.01) == (clamp == -1)
+        assert (temperature == 0.5) == (clamp == 1)
 
 
 def test_a_costly_law_is_computed_at_ten_steps_at_most() -> None:
@@ -245,3 +236,44 @@ def test_a_run_does_not_depend_on_the_capacity_it_never_reaches() -> None:
     small = replace(SHIPPED, capacity=120)
     large = replace(SHIPPED, capacity=10_000)
     assert go(small).trajectory == go(large).trajectory
+
+
+@dataclass(frozen=True)
+class Deceptive:
+    """A problem whose search sees the opposite of what is true."""
+
+    @property
+    def anchors(self) -> Anchors:
+        return Anchors(0.0, 1.0, True, "made up")
+
+    def initial(self, rng: np.random.Generator) -> str:
+        return "0000" if rng.random() < 0.9 else "1111"
+
+    def evaluate(self, text: str) -> Evaluation:
+        truth = text.count("1") / len(text)
+        return Evaluation(-truth, truth, truth=truth)
+
+
+def test_the_memory_sees_the_score_and_the_run_reports_the_truth() -> None:
+    journal = memory.InMemoryJournal()
+    run = loop.run(
+        Deceptive(),
+        BitFlip(),
+        memory.Settings(selection=Greedy()),
+        names=("deceptive", 1),
+        budget=60,
+        initial=30,
+        journal=journal,
+    )
+    records = _records(journal)
+    truths = [record.text.count("1") / 4 for record in records]
+    assert [record.score for record in records] == [-truth for truth in truths]
+    assert run.best == max(truths) == 1.0
+    assert run.hit == truths.index(1.0) + 1
+    assert set(run.trajectory.best) == {1.0}
+
+
+def test_a_failed_evaluation_has_no_true_score() -> None:
+    assert Evaluation(None, None, "no").true_score is None
+    assert Evaluation(0.5, 3.0).true_score == 0.5
+    assert Evaluation(0.5, 3.0, truth=0.0).true_score == 0.0

@@ -19,7 +19,10 @@ from scipy import stats
 from experiments.contracts import Problem, Proposer
 from experiments.expressions import Limits, parse
 from experiments.proposers.bit_flip import BitFlip
+from experiments.proposers.crossover import Crossover
 from experiments.proposers.expression_edit import ExpressionEdit
+from experiments.proposers.gaussian_lines import GaussianLines
+from experiments.tasks.bbob import Bbob
 from experiments.tasks.expression import Expression
 from experiments.tasks.pbo import Pbo
 
@@ -206,7 +209,220 @@ def test_deep_or_huge_parents_are_survived(token: str, size: int) -> None:
     assert parse_fits(ExpressionEdit().propose((parent,), seeded(9)), Limits())
 
 
+def numbers(text: str) -> np.ndarray:
+    return np.array([float(line) for line in text.split("\n")])
+
+
+def decimals(*values: float) -> str:
+    return "\n".join(f"{value:+.6f}" for value in values)
+
+
+points = st.lists(st.floats(-5.0, 5.0), min_size=1, max_size=8).map(
+    lambda values: decimals(*values)
+)
+
+
+@given(
+    parent=points, seed=seeds, sd=st.floats(1e-12, 1e12), rate=st.floats(1e-6, 100.0)
+)
+def test_moved_numbers_stay_within_bounds_and_are_others(
+    parent: str, seed: int, sd: float, rate: float
+) -> None:
+    child = GaussianLines(sd=sd, rate_per_text=rate).propose((parent,), seeded(seed))
+    assert len(child) == len(parent)
+    assert np.abs(numbers(child)).max() <= 5.0
+    assert (numbers(child) != numbers(parent)).any()
+
+
+@pytest.mark.parametrize(
+    ("parent", "children"),
+    [
+        ("+5.000000", {"+4.999999"}),
+        ("-5.000000", {"-4.999999"}),
+        ("+4.999999", {"+4.999998", "+5.000000"}),
+        ("-0.000000", {"-0.000001", "+0.000001"}),
+    ],
+)
+def test_the_smallest_step_is_one_unit_of_the_last_digit(
+    parent: str, children: set[str]
+) -> None:
+    rng, proposer = seeded(15), GaussianLines(sd=1e-9)
+    assert {proposer.propose((parent,), rng) for _ in range(50)} == children
+
+
+def steps(sd: float, n: int = DRAWS) -> np.ndarray:
+    rng, proposer = seeded(16), GaussianLines(sd=sd)
+    parent = decimals(0.0)
+    return np.array([numbers(proposer.propose((parent,), rng))[0] for _ in range(n)])
+
+
+def test_a_step_is_normal() -> None:
+    assert stats.kstest(steps(0.3), stats.norm(0.0, 0.3).cdf).pvalue > SIGNIFICANCE
+
+
+def test_the_test_of_the_step_has_power() -> None:
+    assert stats.kstest(steps(0.33), stats.norm(0.0, 0.3).cdf).pvalue < SIGNIFICANCE
+
+
+def test_a_step_beyond_a_bound_is_reflected() -> None:
+    rng, proposer = seeded(17), GaussianLines(sd=1.0, low=-5.0, high=5.0)
+    sample = [numbers(proposer.propose((decimals(4.5),), rng))[0] for _ in range(4_000)]
+    normal = stats.norm(4.5, 1.0)
+
+    def folded(x: np.ndarray) -> np.ndarray:
+        return normal.cdf(x) + normal.sf(10.0 - x)
+
+    assert stats.kstest(sample, folded).pvalue > SIGNIFICANCE
+
+
+def test_the_number_of_moved_lines_is_binomial_with_zero_moved_to_one() -> None:
+    rng, proposer = seeded(18), GaussianLines(rate_per_text=1.0)
+    parent = decimals(*range(-5, 5))
+    lines = parent.split("\n")
+    counts = np.zeros(5)
+    places = np.zeros(N_BITS)
+    for _ in range(DRAWS):
+        child = proposer.propose((parent,), rng).split("\n")
+        moved = [a != b for a, b in zip(child, lines, strict=True)]
+        counts[min(sum(moved), 5) - 1] += 1
+        if sum(moved) == 1:
+            places[moved.index(True)] += 1
+    assert stats.chisquare(counts, expected_flip_counts(1.0)).pvalue > SIGNIFICANCE
+    assert stats.chisquare(counts, expected_flip_counts(1.2)).pvalue < SIGNIFICANCE
+    assert stats.chisquare(places).pvalue > SIGNIFICANCE
+
+
+def test_lines_that_do_not_move_stay_as_they_are() -> None:
+    parent = "1\n-2.5\n+3.000000"
+    child = GaussianLines(rate_per_text=1e-9).propose((parent,), seeded(19))
+    pairs = list(zip(child.split("\n"), parent.split("\n"), strict=True))
+    assert sum(a == b for a, b in pairs) == 2
+
+
+@pytest.mark.parametrize("function", ["Sphere", "Gallagher"])
+def test_moved_numbers_are_texts_of_the_task(function: str) -> None:
+    problem = Bbob(function, 5).problem(2)
+    texts = lineage(GaussianLines(sd=3.0), problem.initial(seeded(20)))
+    assert all(problem.evaluate(text).score is not None for text in texts)
+
+
+@pytest.mark.parametrize(
+    "parents",
+    [
+        (),
+        ("+1.0", "+2.0"),
+        ("",),
+        ("+1.0\n",),
+        ("nan",),
+        ("inf",),
+        ("1e400",),
+        ("1_0",),
+        ("\u0661",),
+        ("9" * 5_000,),
+    ],
+)
+def test_a_parent_must_be_decimal_lines(parents: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="parents must be one text of decimal numbers"):
+        GaussianLines().propose(parents, seeded(0))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sd": 0.0}, "sd must be positive"),
+        ({"sd": float("inf")}, "sd must be a finite"),
+        ({"rate_per_text": 0.0}, "rate_per_text must be positive"),
+        ({"low": 0.0, "high": 0.5}, "high must be at least one above low"),
+        ({"low": float("nan")}, "low must be a finite"),
+        ({"high": "5"}, "high must be a finite"),
+    ],
+)
+def test_parameters_of_a_step_are_checked(options: dict, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        GaussianLines(**options)
+
+
+class Unmoved:
+    """A mutation that changes nothing."""
+
+    failure_rate = 0.0
+    n_parents = 1
+
+    def propose(self, parents: tuple[str, ...], rng: np.random.Generator) -> str:
+        return parents[0]
+
+
+def crossed(first: str, second: str, n: int = 2_000) -> list[str]:
+    rng, proposer = seeded(21), Crossover(mutation=Unmoved())
+    return [proposer.propose((first, second), rng) for _ in range(n)]
+
+
+def test_bits_are_crossed_one_by_one() -> None:
+    children = crossed("0" * 4, "1" * 4, DRAWS)
+    counts = np.bincount([int(child, 2) for child in children], minlength=16)
+    assert stats.chisquare(counts).pvalue > SIGNIFICANCE
+
+
+def test_what_both_parents_agree_on_stays() -> None:
+    children = set(crossed("0011", "0101"))
+    assert children == {"0001", "0011", "0101", "0111"}
+
+
+def test_numbers_are_crossed_line_by_line() -> None:
+    children = set(crossed("+1.5\n+2.5", "-1.5\n-2.5"))
+    assert children == {"+1.5\n+2.5", "+1.5\n-2.5", "-1.5\n+2.5", "-1.5\n-2.5"}
+
+
+def test_texts_of_unequal_length_are_crossed_at_one_cut() -> None:
+    assert set(crossed("a\nb\nc", "x\ny")) == {"a\ny", "a\nb"}
+    assert set(crossed("x\ny", "a\nb\nc")) == {"x\nb\nc", "x\ny\nc"}
+    assert set(crossed("ab", "xyz")) == {"ayz", "abz"}
+    assert set(crossed("a", "x\ny")) == {"a\ny"}
+    counts = [crossed("a\nb\nc", "x\ny").count(child) for child in ("a\ny", "a\nb")]
+    assert stats.chisquare(counts).pvalue > SIGNIFICANCE
+
+
+def test_the_child_is_mutated_and_so_is_a_parent_alone() -> None:
+    text = "0110" * 4
+    for parents in ((text, text), (text,)):
+        child = Crossover().propose(parents, seeded(22))
+        assert distance(child, text) >= 1
+    alone = Crossover(mutation=BitFlip(rate_per_text=3.0)).propose((text,), seeded(23))
+    assert alone == BitFlip(rate_per_text=3.0).propose((text,), seeded(23))
+
+
+def test_numbers_and_programs_can_be_crossed() -> None:
+    problem, rng = Bbob("Sphere", 5).problem(1), seeded(24)
+    proposer = Crossover(mutation=GaussianLines())
+    for _ in range(50):
+        parents = (problem.initial(rng), problem.initial(rng))
+        assert problem.evaluate(proposer.propose(parents, rng)).score is not None
+    expression, proposer = Expression().problem(1), Crossover(ExpressionEdit())
+    found = [
+        expression.evaluate(
+            proposer.propose((expression.initial(rng), expression.initial(rng)), rng)
+        )
+        for _ in range(200)
+    ]
+    assert sum(evaluation.score is not None for evaluation in found) > 150
+
+
+@pytest.mark.parametrize("parents", [(), ("0", "1", "0")])
+def test_a_crossover_needs_one_or_two_parents(parents: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="parents must be one or two texts, got"):
+        Crossover().propose(parents, seeded(0))
+
+
+def test_a_crossover_needs_a_mutation_of_one_parent() -> None:
+    with pytest.raises(TypeError, match="mutation must be a proposer, got 'bit_flip'"):
+        Crossover(mutation="bit_flip")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="mutation must be a proposer of one parent"):
+        Crossover(mutation=Crossover())
+
+
 PARENTS: list[tuple[Proposer, str]] = [
+    (GaussianLines(), decimals(0.5, -4.0, 3.0)),
+    (Crossover(), "0110" * 16),
     (BitFlip(), "0110" * 16),
     (ExpressionEdit(), "def f(x, y):\n    a = x * y\n    return sin(a) - 0.5"),
     (ExpressionEdit(), "not a program"),
@@ -277,7 +493,9 @@ def test_proposals_do_not_depend_on_the_hash_seed() -> None:
     assert runs[0] == runs[1]
 
 
-@pytest.mark.parametrize("proposer", [BitFlip, ExpressionEdit])
+@pytest.mark.parametrize(
+    "proposer", [BitFlip, ExpressionEdit, GaussianLines, Crossover]
+)
 @pytest.mark.parametrize("rate", [-0.1, 1.1, float("nan"), "0.1", True])
 def test_a_failure_rate_is_a_probability(proposer: Any, rate: object) -> None:
     with pytest.raises((TypeError, ValueError), match="failure_rate must"):
@@ -338,3 +556,11 @@ def test_a_hill_climb_approaches_a_target(target: str) -> None:
     first, last = climbed(Expression(target).problem(1), ExpressionEdit(), 2_000)
     assert first < 0.4
     assert last > 0.6
+
+
+@pytest.mark.parametrize(("function", "least"), [("Sphere", 0.8), ("Rosenbrock", 0.2)])
+def test_a_hill_climb_of_numbers_descends(function: str, least: float) -> None:
+    problem = Bbob(function, 2).problem(3)
+    first, last = climbed(problem, GaussianLines(sd=0.1), 2_000)
+    assert first < 0.1
+    assert last > least

@@ -113,7 +113,7 @@ def test_a_foreign_conf_is_refused_and_named(tmp_path: Path) -> None:
     (tmp_path / "conf" / "__init__.py").touch()
     done = boltzmem("list", cwd=tmp_path)
     assert done.returncode == 2
-    assert "another package is called conf" in done.stderr
+    assert "another folder is called conf" in done.stderr
     assert str(tmp_path) in done.stderr
 
 

@@ -15,10 +15,10 @@ from memory import (
     ConfigurationMismatch,
     EvolutionaryMemory,
     InMemoryJournal,
+    Pick,
     Settings,
     Solution,
     Status,
-    codec,
 )
 from memory.mapping.original import Original
 from memory.scaling.raw import Raw
@@ -26,6 +26,20 @@ from memory.selection.boltzmann import Boltzmann
 from memory.selection.loongflow import LoongFlow
 from memory.temperature.adaptive import Adaptive
 from memory.temperature.fixed import Fixed
+
+
+class Half:
+    """A policy of somebody else's that forgets what a policy says of itself."""
+
+    def probabilities(self, view: Any, temperature: float) -> Any:
+        return np.full(view.scores.size, 0.5)
+
+    def draw(self, view: Any, temperature: float, rng: Any) -> Pick:
+        return Pick(-1, False, 0.0)
+
+
+class Wrong(Half):
+    closed_form = True
 
 
 def filled(n: int = 5, **options: Any) -> EvolutionaryMemory:
@@ -67,23 +81,33 @@ def test_any_single_draw_can_be_repeated_from_its_provenance() -> None:
     for k in range(40):
         parent = memory.select() if k > 3 else None
         children.append(memory.remember(f"text {k * k}", math.sin(k), parent=parent))
+    assert memory.seq == 41
     for child in children[5::7]:
         draw = child.provenance.draw
         assert draw is not None
-        short = InMemoryJournal()
-        for seq, row in journal.read(0)[: draw.seq]:
-            event = codec.event(row)
-            key = getattr(event, "id", "configured")
-            body = codec.body(memory.get(key)) if key != "configured" else b"{}"
-            if seq > 1:
-                name = f"solution:0::{key}"
-                assert short.append(name, row, body)
-            else:
-                assert short.append(
-                    "configured:0::", row, journal.fetch(["configured:0::"])[0] or b""
-                )
-        again = EvolutionaryMemory(settings, short, seed=5)
-        assert again.select(decision=draw.decision).id == child.parent_ids[0]
+        again = memory.redraw(draw)
+        assert again.id == child.parent_ids[0]
+        assert again.draw == draw
+        assert again.step.effective_parents is not None
+    assert memory.seq == 41
+    assert memory.select() == memory.select(decision=memory.select().draw.decision - 1)
+
+
+def test_a_draw_of_another_worker_can_be_repeated_too() -> None:
+    journal = InMemoryJournal()
+    first = EvolutionaryMemory(journal=journal, seed=4, stream="first")
+    second = EvolutionaryMemory(journal=journal, seed=4, stream="second")
+    for k in range(20):
+        first.remember(f"{k}", float(k))
+    second.sync()
+    parent = second.select()
+    for k in range(20, 40):
+        first.remember(f"{k}", float(k))
+    assert first.redraw(parent.draw).id == parent.id
+    with pytest.raises(ValueError, match=r"draw.seq must lie in \[1, 21\]"):
+        second.redraw(parent.draw._replace(seq=30))
+    with pytest.raises(TypeError, match="draw must be a Draw"):
+        second.redraw(parent)  # type: ignore[arg-type]
 
 
 def test_a_resumed_memory_goes_on_as_if_it_had_never_stopped() -> None:
@@ -243,6 +267,10 @@ def test_bad_input_is_refused_by_name_and_leaves_nothing(
         ({"selection": Boltzmann}, "selection must be a policy with a method"),
         ({"diversity": Fixed()}, "diversity must be a policy with a method features"),
         ({"temperature": None}, "temperature must be a policy with a method control"),
+        (
+            {"selection": Half()},
+            "selection must be a policy whose closed_form is a bool",
+        ),
     ],
 )
 def test_bad_settings_are_refused_by_name(
@@ -252,6 +280,23 @@ def test_bad_settings_are_refused_by_name(
         Settings(**options)
     with pytest.raises(TypeError, match="settings must be Settings or None"):
         EvolutionaryMemory(options)  # type: ignore[arg-type]
+
+
+def test_a_foreign_policy_that_is_wrong_is_refused_by_name() -> None:
+    memory = filled(3, settings=Settings(selection=Wrong()))
+    with pytest.raises(
+        ValueError, match=r"Wrong must pick a place in \[0, 3\), got -1"
+    ):
+        memory.select()
+    with pytest.raises(ValueError, match="Wrong must give 3 probabilities that sum to"):
+        memory.law()
+
+
+def test_weights_multiply_by_default() -> None:
+    memory = EvolutionaryMemory()
+    for weight in (1.0, 9.0):
+        memory.remember(f"{weight}", 0.5, weight=weight)
+    np.testing.assert_allclose(memory.law()[1], [0.1, 0.9])
 
 
 def test_threads_may_share_a_memory() -> None:

@@ -198,7 +198,7 @@ def test_the_law_does_not_depend_on_the_order(
     name: str, seen: View, temperature: float, data: st.DataObject
 ) -> None:
     order = np.array(data.draw(st.permutations(range(seen.scores.size))))
-    permuted = View(*(column[order] for column in seen))
+    permuted = View(*(column[order] for column in seen[:4]))
     np.testing.assert_allclose(
         POLICIES[name].probabilities(permuted, temperature),
         POLICIES[name].probabilities(seen, temperature)[order],
@@ -399,7 +399,7 @@ def test_cold_weighted_boltzmann_shares_the_best_by_weight() -> None:
 
 def test_hot_boltzmann_is_uniform_or_goes_by_weight() -> None:
     seen = view([3.0, 1.0, 3.0, 2.0], [1.0, 2.0, 3.0, 4.0])
-    hot = Boltzmann().probabilities(seen, 1e300)
+    hot = Boltzmann(weighted=False).probabilities(seen, 1e300)
     np.testing.assert_allclose(hot, 0.25, rtol=1e-12)
     hot = Boltzmann(weighted=True, power=2.0).probabilities(seen, 1e300)
     np.testing.assert_allclose(hot, np.array([1, 4, 9, 16]) / 30, rtol=1e-12)

@@ -25,6 +25,7 @@ from memory.temperature.fixed import Fixed
 GOLDEN = json.loads(
     (Path(__file__).parents[1] / "golden" / "temperature.json").read_text("utf-8")
 )
+LOONGFLOW = {"base": 1.0, "minimum": 0.5, "maximum": 2.0}
 UPSTREAM: dict[str, Any] = {
     "stateful": False,
     "clamp_first": True,
@@ -89,7 +90,7 @@ def test_the_temperatures_of_loongflow_on_its_texts_are_reproduced() -> None:
         if len(written) > 50:
             continue  # upstream sampled these with its global stream
         diversity = TextShape(sample_size=50).measure(written, rng)
-        controller = Adaptive(Original(), base=initial, **UPSTREAM)
+        controller = Adaptive(Original(), **LOONGFLOW | UPSTREAM | {"base": initial})
         control = controller.control(controller.initial, signal(diversity))
         assert control.temperature == pytest.approx(expected, abs=1e-12)
         checked += 1
@@ -128,7 +129,7 @@ def test_a_stateful_blend_smooths_and_a_stateless_one_does_not(
     mapping: Any, stateful: bool, key: str
 ) -> None:
     case = GOLDEN["stateful"]
-    controller = Adaptive(mapping, clamp_first=True, stateful=stateful)
+    controller = Adaptive(mapping, **LOONGFLOW, clamp_first=True, stateful=stateful)
     state, found = controller.initial, []
     for diversity in case["diversity"]:
         temperature = controller.control(state, signal(diversity)).temperature
@@ -163,9 +164,9 @@ def test_bounds_hold_when_they_are_applied_last(
 
 
 def test_the_blend_leaves_the_bounds_where_they_are_applied_first() -> None:
-    low = Adaptive(Original(), base=0.1, **UPSTREAM)
+    low = Adaptive(Original(), **LOONGFLOW | UPSTREAM | {"base": 0.1})
     assert low.control(0.1, signal(0.9)).temperature == pytest.approx(0.42)
-    high = Adaptive(Original(), base=10.0, **UPSTREAM)
+    high = Adaptive(Original(), **LOONGFLOW | UPSTREAM | {"base": 10.0})
     assert high.control(10.0, signal(0.5)).temperature == pytest.approx(3.6)
 
 
@@ -198,7 +199,12 @@ VARIED = ["x" * (1 + 7 * k) + "\n" * (k % 5) + chr(97 + k) for k in range(21)]
 def test_original_cools_a_collapsed_population_and_inverted_heats_it(
     stateful: bool,
 ) -> None:
-    options = {"minimum": 0.01, "maximum": 10.0, "stateful": stateful}
+    options = {
+        "base": 1.0,
+        "minimum": 0.01,
+        "maximum": 10.0,
+        "stateful": stateful,
+    }
     temperatures = {
         (name, kind): population(mapping, texts, **options).select(measure=True).step
         for name, mapping in (("original", Original()), ("inverted", Inverted()))
@@ -251,7 +257,7 @@ def test_annealing_advances_once_per_entry_that_changes_the_living() -> None:
         (lambda: Adaptive(None), r"mapping must have a method factor"),
         (lambda: Adaptive(Original(), blend=-0.1), r"blend must lie in \[0, 1\]"),
         (lambda: Adaptive(Original(), minimum=0.0), "minimum must be positive"),
-        (lambda: Adaptive(Original(), minimum=3.0), "maximum must be at least minimum"),
+        (lambda: Adaptive(Original(), minimum=0.6), "maximum must be at least minimum"),
         (lambda: Adaptive(Original(), maximum=math.inf), "maximum must be a finite"),
         (lambda: Adaptive(Original(), stateful=1), "stateful must be true or false"),
         (lambda: Adaptive(Original(), maximum_diversity=2.0), "maximum_diversity must"),
