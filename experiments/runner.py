@@ -25,6 +25,10 @@ from experiments.study import Study
 BLOCK_SECONDS = 0.5
 
 
+#: All that is kept of a row that is done and on the disk.
+_OK: Row = {"status": "ok"}
+
+
 class Engine(Protocol):
     """Who computes blocks of cells."""
 
@@ -65,7 +69,8 @@ class Plan:
         failed: Those that failed under the present code.
         stale: Those that were computed under other code only.
         missing: Those to be computed: neither done nor, unless retried, failed.
-        rows: The rows of what is done or failed.
+        rows: The rows of what failed, and the status of what is done.
+        seconds: Seconds of cells that were timed under any code, by plain id.
         damaged: Damaged lines of the shards.
     """
 
@@ -75,19 +80,16 @@ class Plan:
     stale: tuple[Cell, ...]
     missing: tuple[Cell, ...]
     rows: dict[str, Row] = field(repr=False)
+    seconds: dict[str, float] = field(repr=False)
     damaged: int = 0
 
 
 def plan_of(study: Study, folder: Path, *, retry_failed: bool = False) -> Plan:
     """Returns what is done and what is to be done for ``study`` in ``folder``."""
     cells = cells_of(study)
-    shards = read_shards(folder)
+    shards = read_shards(folder, light=True)
     elsewhere = {row["plain"] for row in shards.rows.values()}
-    found = {**shards.rows}
-    for other in related(folder):
-        for key, known in read_shards(other).rows.items():
-            if known["status"] == "ok":
-                found.setdefault(key, known)
+    found = _with_related(folder, shards.rows, light=True)
     done: list[Cell] = []
     failed: list[Cell] = []
     stale: list[Cell] = []
@@ -105,7 +107,7 @@ def plan_of(study: Study, folder: Path, *, retry_failed: bool = False) -> Plan:
             stale.append(cell)
         missing.append(cell)
     wanted = {cell.id for cell in cells}
-    rows = {key: row for key, row in found.items() if key in wanted}
+    rows = {key: _light(row) for key, row in found.items() if key in wanted}
     return Plan(
         tuple(cells),
         tuple(done),
@@ -113,8 +115,19 @@ def plan_of(study: Study, folder: Path, *, retry_failed: bool = False) -> Plan:
         tuple(stale),
         tuple(missing),
         rows,
+        {row["plain"]: row["seconds"] for row in found.values() if "seconds" in row},
         shards.damaged,
     )
+
+
+def _with_related(folder: Path, rows: dict[str, Row], *, light: bool) -> dict[str, Row]:
+    """Returns ``rows`` and what variants of the study have computed beside it."""
+    found = dict(rows)
+    for other in related(folder):
+        for key, known in read_shards(other, light=light).rows.items():
+            if known["status"] == "ok":
+                found.setdefault(key, known)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +158,7 @@ def execute(
     plan: Plan,
     progress: Progress,
     *,
+    shuffle: bool = False,
     max_failures: int | None = None,
 ) -> Outcome:
     """Computes what ``plan`` misses and writes the tables of what is complete.
@@ -155,6 +169,7 @@ def execute(
         engine: Who computes; closed at the end.
         plan: What is to be done.
         progress: Who is told.
+        shuffle: Whether to mix the order of the blocks, the same way each time.
         max_failures: Stop when more cells than this have failed; never if ``None``.
 
     Raises:
@@ -165,14 +180,20 @@ def execute(
     computed = failures = 0
     printed: list[int] = []
     writer = ShardWriter(folder, f"{socket.gethostname()}-{os.getpid()}")
-    blocks = _blocks(plan.missing)
+    missing = list(plan.missing)
+    if shuffle:
+        # By the id of the first arm of a block, which is a hash, and so mixes well.
+        first = {cell.block: cell.id for cell in reversed(missing)}
+        missing.sort(key=lambda cell: first[cell.block])
+    blocks = _blocks(missing)
     try:
         for _ in range(engine.capacity):
             if block := blocks.next():
                 engine.submit(block)
         for finished in engine.as_completed():
             writer.write(finished)
-            rows.update((row["cell"], row) for row in finished)
+            # On the disk is enough: the parent stays small however long the study is.
+            rows.update((row["cell"], _light(row)) for row in finished)
             computed += len(finished)
             printed += [row["printed"] for row in finished if "printed" in row]
             failures += sum(row["status"] != "ok" for row in finished)
@@ -187,7 +208,8 @@ def execute(
         writer.close()
     unfinished = sum(cell.id not in rows for cell in plan.cells)
     if not unfinished:
-        write_tables(folder, study, plan.cells, rows)
+        full = _with_related(folder, read_shards(folder).rows, light=False)
+        write_tables(folder, study, plan.cells, full)
     return Outcome(
         computed=computed,
         reused=len(plan.done),
@@ -200,6 +222,11 @@ def execute(
         seconds=time.perf_counter() - start,
         printed=(len(printed), sum(printed)) if printed else None,
     )
+
+
+def _light(row: Row) -> Row:
+    """Returns what an outcome needs of a row: why it failed, if it did."""
+    return _OK if row["status"] == "ok" else row
 
 
 class _blocks:  # noqa: N801 - an iterator with a memory, private to this module

@@ -141,10 +141,14 @@ def _row(line: bytes) -> Row | None:
     return row if isinstance(row, dict) and "cell" in row else None
 
 
-def read_shards(folder: Path) -> Shards:
+def read_shards(folder: Path, *, light: bool = False) -> Shards:
     """Returns all rows of the shards below ``folder``; later ones replace earlier.
 
     A row that succeeded is never replaced by one that failed.
+
+    Args:
+        folder: Folder of the study.
+        light: Whether to leave out what is long, the trajectories.
     """
     rows: dict[str, Row] = {}
     damaged = 0
@@ -156,6 +160,8 @@ def read_shards(folder: Path) -> Shards:
             if row is None:
                 damaged += 1
             elif rows.get(row["cell"], {}).get("status") != "ok":
+                if light:
+                    row.pop("trajectory", None)
                 rows[row["cell"]] = row
     return Shards(rows, damaged)
 

@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Runs the verb; returns 0."""
     for source in options.sources:
-        if not read_shards(source).rows:
+        if not read_shards(source, light=True).rows:
             raise ConfigurationError(f"{source} holds no finished cells (raw/shards)")
         if source.resolve() == options.target.resolve():
             raise ConfigurationError(f"{source} cannot be merged into itself")
@@ -42,8 +42,6 @@ def run(options: argparse.Namespace) -> int:
         for source in options.sources:
             new, known = merged(options.target, source)
             print(f"{source}: {new} new cells, {known} known before")
-    print(
-        f"run the study to go on from there: {len(read_shards(options.target).rows)} "
-        f"cells in {options.target}"
-    )
+    n = len(read_shards(options.target, light=True).rows)
+    print(f"run the study to go on from there: {n} cells in {options.target}")
     return 0

@@ -9,7 +9,6 @@ from collections import defaultdict
 from experiments.commands.options import all_chosen, at_least_one, study_arguments
 from experiments.commands.status import lines
 from experiments.runner import Plan, plan_of
-from experiments.runs import read_shards
 from experiments.study import Study
 
 #: Seconds of one evaluation where nothing of a task has been timed yet.
@@ -39,12 +38,7 @@ def run(options: argparse.Namespace) -> int:
         )
         for line in lines(study, plan):
             print(f"  {line}")
-        timed = {
-            row["plain"]: row["seconds"]
-            for row in read_shards(folder).rows.values()
-            if "seconds" in row
-        }
-        total, known = estimated_seconds(study, plan, timed)
+        total, known = estimated_seconds(study, plan)
         basis = "from cells that were timed" if known else "a guess, nothing was timed"
         print(f"  about {total / workers:.0f} s with {workers} workers ({basis})")
         for contrast in study.contrasts:
@@ -52,23 +46,20 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def estimated_seconds(
-    study: Study, plan: Plan, timed: dict[str, float]
-) -> tuple[float, bool]:
+def estimated_seconds(study: Study, plan: Plan) -> tuple[float, bool]:
     """Returns the seconds of all missing cells in one process.
 
     Args:
         study: The study.
-        plan: What is missing.
-        timed: Seconds of cells that were computed, under any code, by plain id.
+        plan: What is missing, and how long cells took.
 
     Returns:
         The seconds, and whether every task had a timed cell to go by.
     """
     of_task: dict[int, list[float]] = defaultdict(list)
     for cell in plan.cells:
-        if cell.plain_id in timed:
-            of_task[cell.task].append(timed[cell.plain_id])
+        if cell.plain_id in plan.seconds:
+            of_task[cell.task].append(plan.seconds[cell.plain_id])
     total, known = 0.0, True
     for cell in plan.missing:
         seconds = of_task.get(cell.task)

@@ -66,6 +66,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--fail-fast", action="store_true", help="stop at the first cell that fails"
     )
     parser.add_argument(
+        "--shuffle",
+        action="store_true",
+        help="compute in a mixed order, so that the time left is told well early on; "
+        "the tables are the same",
+    )
+    parser.add_argument(
         "--engine",
         choices=("processes", "serial"),
         default="processes",
@@ -119,6 +125,7 @@ def _run(
                 _engine(study, options),
                 plan,
                 progress,
+                shuffle=options.shuffle,
                 max_failures=0 if options.fail_fast else options.max_failures,
             )
     reporter.say(_ending(outcome))
