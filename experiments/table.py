@@ -75,6 +75,7 @@ METRICS: Mapping[str, Metric] = {
 
 #: What can be drawn against evaluations: the column it is made of, and how.
 QUANTITIES: Mapping[str, tuple[str, Callable[[Floats], Floats]]] = {
+    "best": ("best", lambda best: best),
     "log_regret": (
         "best",
         lambda best: np.log10(np.maximum(1.0 - best, 0.0) + EPSILON),

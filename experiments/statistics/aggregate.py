@@ -61,6 +61,50 @@ def interquartile_mean(values: Floats) -> float:
     return float(stats.trim_mean(values, 0.25))
 
 
+def interquartile_means(
+    scores: pd.DataFrame,
+    rng: np.random.Generator,
+    *,
+    level: float = 0.95,
+    resamples: int = 4000,
+) -> pd.DataFrame:
+    """Returns the interquartile mean of each arm over all its runs and tasks.
+
+    The interval is a percentile bootstrap of runs within tasks (Agarwal et al. 2021). It
+    is that of one arm alone and does not compare two: pairs are for that. All arms share
+    their resamples.
+
+    Args:
+        scores: Long table of arm, task, instance, seed and value, normalised so that
+            tasks can be put together; every arm has the same blocks.
+        rng: Source of the resamples.
+        level: Coverage of the interval.
+        resamples: Number of resamples.
+
+    Returns:
+        A table of arm, n (runs), iqm, low and high.
+    """
+    ordered = scores.sort_values(["task", "instance", "seed"])
+    arms = {str(arm): rows for arm, rows in ordered.groupby("arm", sort=True)}
+    sizes = next(iter(arms.values())).groupby("task", sort=True).size().to_numpy()
+    starts = np.cumsum(sizes) - sizes
+    picks = [
+        start + (rng.random((resamples, n)) * n).astype(np.intp)
+        for start, n in zip(starts, sizes, strict=True)
+    ]
+    indices = np.concatenate(picks, axis=1)
+    parts = []
+    for arm, rows in arms.items():
+        values = rows["value"].to_numpy(np.float64)
+        draws = stats.trim_mean(values[indices], 0.25, axis=1)
+        low, high = percentile_interval(draws, level)
+        iqm = interquartile_mean(values)
+        parts.append(
+            {"arm": arm, "n": values.size, "iqm": iqm, "low": low, "high": high}
+        )
+    return pd.DataFrame(parts)
+
+
 def wilson_interval(successes: int, n: int, level: float = 0.95) -> Interval:
     """Returns the score interval of a success rate (Wilson 1927), none if ``n`` is 0."""
     if n == 0:

@@ -19,6 +19,7 @@ from experiments.statistics.aggregate import (
     percentile_interval,
     resampled_means,
 )
+from experiments.statistics.effect import paired_probability
 
 Floats = NDArray[np.float64]
 
@@ -146,7 +147,31 @@ def comparison(
     Raises:
         ValueError: As ``differences``, or no pair is left.
     """
-    pairs = differences(table, arm, base)
+    return compared(
+        differences(table, arm, base),
+        arm,
+        base,
+        rng,
+        lower_is_better=lower_is_better,
+        level=level,
+        resamples=resamples,
+    )
+
+
+def compared(
+    pairs: pd.DataFrame,
+    arm: str,
+    base: str,
+    rng: np.random.Generator,
+    *,
+    lower_is_better: bool = True,
+    level: float = 0.95,
+    resamples: int = 4000,
+) -> Comparison:
+    """Returns the comparison that ``pairs``, a table of ``differences``, make.
+
+    All else is as in ``comparison``.
+    """
     whole = pairs.dropna(subset="difference")
     if whole.empty:
         raise ValueError(f"table must hold a pair of {arm} and {base} with both values")
@@ -157,8 +182,7 @@ def comparison(
         found = rows["difference"].to_numpy(np.float64)
         means = resampled_means(found, rng.random((resamples, found.size)))
         draws += means
-        better = found < 0.0 if lower_is_better else found > 0.0
-        wins.append(float(np.mean(better + 0.5 * (found == 0.0))))
+        wins.append(paired_probability(found, lower_is_better))
         tasks.append(
             TaskEffect(
                 task=str(task),
@@ -177,7 +201,7 @@ def comparison(
         tasks_fixed=percentile_interval(draws / len(tasks), level)
         if len(whole) > len(tasks)
         else NO_INTERVAL,
-        tasks_random=_t_interval(effects, level),
+        tasks_random=t_interval(effects, level),
         better=float(np.mean(wins)),
         correlation=_correlation(whole),
         identical=bool((whole["difference"] == 0.0).all()),
@@ -187,7 +211,12 @@ def comparison(
     )
 
 
-def _t_interval(means: Floats, level: float) -> Interval:
+def t_interval(means: Floats, level: float = 0.95) -> Interval:
+    """Returns the t interval of the mean of ``(n,)`` task means, none if ``n`` is 1.
+
+    It is for tasks like these: its width is that of the spread between tasks, and the
+    noise within them is part of that spread.
+    """
     if means.size < 2:
         return NO_INTERVAL
     half = stats.t.ppf((1.0 + level) / 2.0, means.size - 1) * stats.sem(means)

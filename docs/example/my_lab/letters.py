@@ -19,4 +19,6 @@ class Letters:
         text = parents[0]
         place = int(rng.random() * len(text))
         others = self.letters.replace(text[place], "")
-        return text[:place] + others[int(rng.random() * len(others))] + text[place + 1 :]
+        return (
+            text[:place] + others[int(rng.random() * len(others))] + text[place + 1 :]
+        )
