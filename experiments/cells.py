@@ -94,10 +94,17 @@ def code_version() -> str:
 
 
 def settings_of(arm: Arm, task: StudyTask) -> memory.Settings:
-    """Returns the memory's settings of ``arm`` on ``task``."""
-    if arm.natural_diversity:
-        return replace(arm.settings, diversity=task.natural_diversity)
-    return arm.settings
+    """Returns the memory's settings of ``arm`` on ``task``.
+
+    A natural arm keeps the sample size of its own metric.
+    """
+    if not arm.natural_diversity:
+        return arm.settings
+    metric: Any = task.natural_diversity
+    size = getattr(arm.settings.diversity, "sample_size", None)
+    if size is not None:
+        metric = replace(metric, sample_size=size)
+    return replace(arm.settings, diversity=metric)
 
 
 def names_of(study: Study, cell: Cell) -> tuple[str | int, ...]:

@@ -1,4 +1,4 @@
-"""Shared by the selection policies: who is eligible, and how a place is drawn.
+"""Shared by the policies that draw: who is eligible, and how places are drawn.
 
 Random decisions are built from ``rng.random()`` alone, whose stream NumPy keeps stable.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.policies import Floats, View
+from memory.policies import Floats, Integers, View
 from memory.records import positive, within
 
 Places = NDArray[np.intp]
@@ -132,6 +132,21 @@ def inverse(factors: Floats, u: float) -> int:
     total = float(edges[-1])
     target = min(u * total, math.nextafter(total, 0.0))
     return int(edges.searchsorted(target, side="right"))
+
+
+def sample(n: int, size: int, rng: np.random.Generator) -> Integers:
+    """Returns ``(size,)`` distinct indices below ``n``: a partial Fisher-Yates shuffle.
+
+    Takes ``size`` doubles from ``rng``, whatever ``n``.
+    """
+    places = np.arange(size)
+    targets = places + (rng.random(size) * (n - places)).astype(np.int64)
+    moved: dict[int, int] = {}
+    drawn = []
+    for place, target in enumerate(targets.tolist()):
+        drawn.append(moved.get(target, target))
+        moved[target] = moved.get(place, place)
+    return np.array(drawn)
 
 
 def shuffled(size: int, rng: np.random.Generator) -> Iterator[int]:

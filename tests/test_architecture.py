@@ -39,6 +39,7 @@ ALLOWED: dict[str, set[str]] = {
     "memory.candidate_law": BASE | {"memory.draws"},
     **dict.fromkeys(ROOMS, BASE),
     "memory.selection": BASE | PURE,
+    "memory.diversity": BASE | {"memory.draws"},
     "memory.settings": BASE | ROOMS,
     "memory.profiles": BASE | ROOMS | {"memory.settings"},
     "memory.control": BASE,

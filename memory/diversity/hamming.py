@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from memory.draws import sample
 from memory.policies import Features, Integers, Tracker
-from memory.records import utf8
+from memory.records import count, utf8
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +20,26 @@ class Hamming:
     often each character stands at each position: of ``n`` texts, ``c`` of which agree
     there, ``c (c - 1) / 2`` pairs match. The counts are whole numbers, so the mean is
     exact and depends on nothing but the texts.
+
+    Args:
+        sample_size: Number of texts to draw and average over, at least two; all of them
+            if ``None``, or where there are no more.
+
+    Raises:
+        TypeError: ``sample_size`` is not an integer.
+        ValueError: ``sample_size`` is below two.
     """
+
+    sample_size: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.sample_size is not None:
+            count("sample_size", self.sample_size, minimum=2)
 
     @property
     def sampled(self) -> bool:
-        """Whether ``measure`` may draw random numbers: it does not."""
-        return False
+        """Whether ``measure`` may draw random numbers."""
+        return self.sample_size is not None
 
     def features(self, text: str) -> Features:
         """Returns ``text`` itself.
@@ -37,7 +52,7 @@ class Hamming:
 
     def tracker(self) -> Tracker:
         """Returns a tracker with no slots."""
-        return _HammingTracker()
+        return _HammingTracker(self.sample_size)
 
     def measure(self, texts: Sequence[str], rng: np.random.Generator) -> float:
         """Returns the diversity of ``texts``, zero if fewer than two.
@@ -60,7 +75,8 @@ class _HammingTracker:
     Takes four bytes per position and distinct character.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, sample_size: int | None) -> None:
+        self._sample_size = sample_size
         self._cells: list[Integers] = []
         self._start(0)
 
@@ -113,9 +129,15 @@ class _HammingTracker:
 
     def measure(self, rng: np.random.Generator) -> float:
         """Returns the mean over all pairs, in ``[0, 1]``; zero if fewer than two."""
-        n = len(self._cells)
+        n, matches = len(self._cells), self._matches
+        size = self._sample_size
+        if size is not None and size < n:
+            members = sample(n, size, rng)
+            cells = np.concatenate([self._cells[member] for member in members])
+            counts = np.bincount(cells)
+            n, matches = size, int((counts * (counts - 1)).sum()) // 2
         comparisons = self._length * (n * (n - 1) // 2)
-        return (comparisons - self._matches) / comparisons if comparisons else 0.0
+        return (comparisons - matches) / comparisons if comparisons else 0.0
 
     def _start(self, length: int) -> None:
         self._length = length

@@ -26,6 +26,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
+from memory.draws import sample
 from memory.policies import Features, Floats, Integers, Tracker
 from memory.records import count, utf8
 
@@ -356,9 +357,9 @@ class _SampledTracker(_Slots):
         members, pairs = np.arange(n), np.arange(n_pairs)
         if n_pairs < _pairs(n):
             if self._metric.sample_pairs:
-                pairs = _sample(_pairs(n), n_pairs, rng)
+                pairs = sample(_pairs(n), n_pairs, rng)
             else:
-                members = _sample(n, self._metric.sample_size or n, rng)
+                members = sample(n, self._metric.sample_size or n, rng)
         total = 0
         for start in range(0, n_pairs, _PAIRS_PER_BLOCK):
             total += self._sum(members, pairs[start : start + _PAIRS_PER_BLOCK])
@@ -374,21 +375,6 @@ class _SampledTracker(_Slots):
             self._words.take(second, axis=1)[:, None, :],
         )
         return int(distances.sum())
-
-
-def _sample(n: int, size: int, rng: np.random.Generator) -> Integers:
-    """Returns ``(size,)`` distinct indices below ``n``: a partial Fisher-Yates shuffle.
-
-    Takes ``size`` doubles from ``rng``, whatever ``n``.
-    """
-    places = np.arange(size)
-    targets = places + (rng.random(size) * (n - places)).astype(np.int64)
-    moved: dict[int, int] = {}
-    drawn = []
-    for place, target in enumerate(targets.tolist()):
-        drawn.append(moved.get(target, target))
-        moved[target] = moved.get(place, place)
-    return np.array(drawn)
 
 
 def _endpoints(pairs: Integers) -> tuple[Integers, Integers]:

@@ -6,14 +6,13 @@ import random
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory import KeyedRandom
 from memory.diversity.hamming import Hamming
 from memory.policies import Tracker
 
@@ -184,8 +183,33 @@ def test_a_text_that_is_no_string_is_named(rng: np.random.Generator) -> None:
         METRIC.features("\ud800")
 
 
-def test_the_configuration_is_the_class_alone() -> None:
-    path = Path(__file__).parents[2] / "conf/diversity/hamming.yaml"
-    assert yaml.safe_load(path.read_text()) == {
-        "_target_": "memory.diversity.hamming.Hamming"
-    }
+def test_a_sample_of_texts_estimates_the_mean_without_bias() -> None:
+    rng = KeyedRandom("texts").generator("initial", 0)
+    texts = [
+        "".join("01"[int(2 * u * v)] for v in rng.random(30)) for u in rng.random(40)
+    ]
+    exact = Hamming().measure(texts, rng)
+    random = KeyedRandom("sample")
+    metric = Hamming(sample_size=5)
+    found = np.array(
+        [metric.measure(texts, random.generator("diversity", k)) for k in range(2_000)]
+    )
+    assert abs(found.mean() - exact) < 4 * found.std() / np.sqrt(found.size)
+    assert found.std() > 0.0
+    again = metric.measure(texts, random.generator("diversity", 7))
+    assert again == found[7]
+
+
+def test_a_sample_that_holds_all_is_exact_and_draws_nothing() -> None:
+    texts = ["0011", "0101", "1111"]
+    rng = KeyedRandom("none").generator("diversity", 0)
+    assert Hamming(sample_size=3).measure(texts, rng) == Hamming().measure(texts, rng)
+    assert rng.random() == KeyedRandom("none").generator("diversity", 0).random()
+    assert Hamming(sample_size=3).sampled
+    assert not Hamming().sampled
+
+
+@pytest.mark.parametrize("size", [1, 0, -3, 2.5, "5", True])
+def test_a_bad_sample_size_is_named(size: object) -> None:
+    with pytest.raises((TypeError, ValueError), match="sample_size must be"):
+        Hamming(sample_size=size)

@@ -18,6 +18,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memory import draws
 from memory.diversity import text_shape
 from memory.diversity.text_shape import TextShape, mean_pairwise_distance
 from memory.policies import Tracker
@@ -247,7 +248,7 @@ def test_a_sample_of_fifty_pairs_compares_fifty_pairs() -> None:
 
 def test_a_sample_of_texts_is_the_mean_over_all_its_pairs() -> None:
     texts = population(60)
-    drawn = text_shape._sample(60, 50, np.random.default_rng(5))
+    drawn = draws.sample(60, 50, np.random.default_rng(5))
     assert sorted({*drawn.tolist()}) == sorted(drawn.tolist())
     sampled = TextShape(sample_size=50).measure(texts, np.random.default_rng(5))
     expected = double_loop([texts[index] for index in drawn])
@@ -256,7 +257,7 @@ def test_a_sample_of_texts_is_the_mean_over_all_its_pairs() -> None:
 
 def test_a_sample_of_pairs_is_the_mean_over_these_pairs() -> None:
     texts = population(60)
-    drawn = text_shape._sample(60 * 59 // 2, 50, np.random.default_rng(5))
+    drawn = draws.sample(60 * 59 // 2, 50, np.random.default_rng(5))
     pairs = [(i, j) for j in range(60) for i in range(j)]
     chosen = [pairs[index] for index in drawn]
     metric = TextShape(sample_size=50, sample_pairs=True)
@@ -340,7 +341,7 @@ def test_a_sampled_tracker_follows_its_slots() -> None:
 
 def test_a_draw_without_replacement_reaches_every_order() -> None:
     rng = np.random.default_rng(1)
-    seen = {tuple(text_shape._sample(3, 3, rng).tolist()) for _ in range(200)}
+    seen = {tuple(draws.sample(3, 3, rng).tolist()) for _ in range(200)}
     assert sorted(seen) == [
         (0, 1, 2),
         (0, 2, 1),
