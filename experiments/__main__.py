@@ -77,12 +77,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "" not in sys.path:
         sys.path.append(str(Path.cwd()))
     from experiments.composition import ConfigurationError
+    from experiments.registration import PlanTampered
     from experiments.runner import FolderLocked
 
     options = _parsed(_parser(), given)
     try:
         return int(options.run(options))
-    except (ConfigurationError, FolderLocked) as error:
+    except (ConfigurationError, FolderLocked, PlanTampered) as error:
         print(f"boltzmem: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

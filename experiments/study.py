@@ -32,6 +32,10 @@ from experiments.contracts import Proposer, Task, Weighting
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.+=,-]*", re.IGNORECASE)
 
 
+#: What a control may have to come out as.
+EXPECTED = ("same", "worse", "better")
+
+
 @dataclass
 class ContrastConfig:
     """One planned comparison, as a yaml says it."""
@@ -39,6 +43,18 @@ class ContrastConfig:
     arm: str = MISSING
     base: str = MISSING
     title: str = MISSING
+    group: str = ""
+
+
+@dataclass
+class ControlConfig:
+    """One control, as a yaml says it: what must come out."""
+
+    arm: str = MISSING
+    base: str = MISSING
+    title: str = MISSING
+    expected: str = MISSING
+    tasks: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -61,19 +77,34 @@ class StudyConfig:
     seeds: int = MISSING
     instances: list[int] = field(default_factory=lambda: [1])
     budget: int = MISSING
-    initial: int = 10
+    initial: int = 20
     salt: str = "boltzmem"
     contrasts: list[ContrastConfig] = field(default_factory=list)
+    controls: list[ControlConfig] = field(default_factory=list)
+    margin: float = 0.05
+    alpha: float = 0.05
     grids: list[GridConfig] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """One planned comparison: ``arm`` minus ``base``."""
+    """One planned comparison: ``arm`` minus ``base``, its question, its group."""
 
     arm: str
     base: str
     title: str
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """One control, tested apart: what must come out, and on which tasks (all if none)."""
+
+    arm: str
+    base: str
+    title: str
+    expected: str
+    tasks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +152,10 @@ class Study:
         instances: The instances of each task.
         initial: Random texts that every run begins with, in evaluations.
         salt: Part of the key of all random numbers.
-        contrasts: The planned comparisons.
+        contrasts: The planned comparisons: one family.
+        controls: What must come out if the study can see anything.
+        margin: Difference of the primary metric below which arms are equivalent.
+        alpha: Level of the family.
     """
 
     name: str
@@ -133,6 +167,9 @@ class Study:
     initial: int
     salt: str
     contrasts: tuple[Contrast, ...]
+    controls: tuple[Control, ...]
+    margin: float
+    alpha: float
 
     @property
     def description(self) -> Any:  # noqa: ANN401
@@ -261,7 +298,7 @@ def load(overrides: Sequence[str] = (), config_dir: Path | None = None) -> Study
     arms = [_arm_named(composer, name) for name in config.arms]
     for grid in config.grids:
         arms += _grid(composer, grid)
-    return _study(config, composer, arms, config.contrasts)
+    return _study(config, composer, arms, config.contrasts, config.controls)
 
 
 def shown(overrides: Sequence[str], config_dir: Path | None = None) -> str:
@@ -382,6 +419,7 @@ def _study(
     composer: Composer,
     arms: Sequence[Arm],
     contrasts: Sequence[ContrastConfig],
+    controls: Sequence[ControlConfig] = (),
 ) -> Study:
     if not _NAME.fullmatch(config.name):
         raise ConfigurationError(
@@ -389,14 +427,29 @@ def _study(
         )
     names = [arm.name for arm in arms]
     _refuse_repeats("study.arms", names)
-    for contrast in contrasts:
-        for role, arm in (("arm", contrast.arm), ("base", contrast.base)):
-            if arm not in names:
+    for key, planned in (("contrasts", contrasts), ("controls", controls)):
+        for one in planned:
+            for role, arm in (("arm", one.arm), ("base", one.base)):
+                if arm not in names:
+                    raise ConfigurationError(
+                        f"study.{key}: {role} must be one of {', '.join(names)}, got "
+                        f"{arm!r}; study.{key}=[] drops all of them"
+                    )
+    for control in controls:
+        if control.expected not in EXPECTED:
+            raise ConfigurationError(
+                f"study.controls: expected must be one of {', '.join(EXPECTED)}, got "
+                f"{control.expected!r}"
+            )
+        for label in control.tasks:
+            if label not in config.tasks:
                 raise ConfigurationError(
-                    f"study.contrasts: {role} must be one of {', '.join(names)}, "
-                    f"got {arm!r}; study.contrasts=[] drops all contrasts"
+                    "study.controls: tasks must be among "
+                    f"{', '.join(config.tasks)}, got {label!r}"
                 )
     try:
+        margin = memory.positive("study.margin", config.margin)
+        alpha = memory.within("study.alpha", config.alpha, 0.001, 0.5)
         seeds = memory.count("study.seeds", config.seeds, minimum=1)
         initial = memory.count("study.initial", config.initial, minimum=1)
         instances = tuple(
@@ -430,7 +483,13 @@ def _study(
         instances=instances,
         initial=initial,
         salt=config.salt,
-        contrasts=tuple(Contrast(c.arm, c.base, c.title) for c in contrasts),
+        contrasts=tuple(Contrast(c.arm, c.base, c.title, c.group) for c in contrasts),
+        controls=tuple(
+            Control(c.arm, c.base, c.title, c.expected, tuple(c.tasks))
+            for c in controls
+        ),
+        margin=margin,
+        alpha=alpha,
     )
 
 

@@ -16,6 +16,7 @@ from memory.policies import (
     View,
     view,
 )
+from memory.population.state import Population
 from memory.profiles import upstream
 from memory.randomness import KeyedRandom, key_of
 from memory.records import (
@@ -49,6 +50,7 @@ __all__ = [
     "Mapping",
     "Parent",
     "Pick",
+    "Population",
     "Provenance",
     "Record",
     "Scaling",

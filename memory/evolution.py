@@ -321,20 +321,32 @@ class EvolutionaryMemory:
         """
         if not isinstance(draw, Draw):
             raise TypeError(f"draw must be a Draw, got {draw!r}")
-        if not 1 <= draw.seq <= self.seq:
-            raise ValueError(
-                f"draw.seq must lie in [1, {self.seq}], what this memory has folded in, "
-                f"got {draw.seq}"
-            )
         with self._lock:
-            past = Population(self.settings, KeyedRandom(*self._names), self.scope)
-            while past.seq < draw.seq:
-                limit = min(10_000, draw.seq - past.seq)
-                for seq, row in self._journal.read(past.seq, limit):
-                    past.apply(seq, codec.event(row))
+            past = self.past(draw.seq)
             random = KeyedRandom(*self._names, draw.stream)
             rng = random.generator("selection", draw.decision)
             return self._drawn(past, draw, rng, law=True, measure=True)
+
+    def past(self, seq: int) -> Population:
+        """Returns the population as it was after the first ``seq`` entries, to look at.
+
+        The journal is folded anew, so this costs as much as the journal is long.
+
+        Raises:
+            TypeError: ``seq`` is not an integer.
+            ValueError: It lies beyond what this memory has folded in.
+        """
+        if not 1 <= count("seq", seq) <= self.seq:
+            raise ValueError(
+                f"seq must lie in [1, {self.seq}], what this memory has folded in, got "
+                f"{seq}"
+            )
+        past = Population(self.settings, KeyedRandom(*self._names), self.scope)
+        while past.seq < seq:
+            limit = min(10_000, seq - past.seq)
+            for number, row in self._journal.read(past.seq, limit):
+                past.apply(number, codec.event(row))
+        return past
 
     def _drawn(
         self,
@@ -399,6 +411,24 @@ class EvolutionaryMemory:
                     raise KeyError(f"id must name a solution, got {id!r}")
                 solution = codec.solution(body)
             return solution
+
+    def history(self) -> list[Solution]:
+        """Returns every solution remembered so far, failed ones too, in their order.
+
+        A solution whose body was discarded is left out.
+        """
+        with self._lock:
+            keys: list[str] = []
+            after = 0
+            while entries := self._journal.read(after):
+                for _, row in entries:
+                    event = codec.event(row)
+                    ours = event.scope == self.scope
+                    if ours and not isinstance(event, codec.Configured):
+                        keys.append(self._key(event.id))
+                after = entries[-1].seq
+            bodies = self._journal.fetch(keys)
+            return [codec.solution(body) for body in bodies if body is not None]
 
     def sync(self) -> int:
         """Folds in what the journal holds beyond ``seq``; returns how many entries."""

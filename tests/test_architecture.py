@@ -74,6 +74,13 @@ ALLOWED: dict[str, set[str]] = {
         "experiments.study",
     },
     "experiments.engines": {"experiments.cells", "experiments.study"},
+    "experiments.registration": {"memory", "experiments.study"},
+    "experiments.leverage": {
+        "memory",
+        "experiments.cells",
+        "experiments.loop",
+        "experiments.study",
+    },
     "experiments.progress": {"experiments.cells", "experiments.runner"},
     "experiments.table": set(),
     "experiments.statistics": {"experiments.table"},

@@ -27,6 +27,7 @@ from experiments.commands.status import reason
 from experiments.engines.processes import Processes
 from experiments.engines.serial import Serial
 from experiments.progress import Reporter
+from experiments.registration import deviations, register
 from experiments.runner import (
     Engine,
     Outcome,
@@ -117,6 +118,9 @@ def _run(
         reporter.say(_beginning(study, plan))
         for line in changes(study, folder):
             reporter.say(f"changed since the last run: {line}")
+        register(folder, study)
+        for line in deviations(folder, study):
+            reporter.say(f"deviates from the registered plan: {line}")
         write_manifest(folder, manifest(study, command))
         with reporter.bar(len(plan.missing), study.name) as progress:
             outcome = execute(

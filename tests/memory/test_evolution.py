@@ -104,7 +104,7 @@ def test_a_draw_of_another_worker_can_be_repeated_too() -> None:
     for k in range(20, 40):
         first.remember(f"{k}", float(k))
     assert first.redraw(parent.draw).id == parent.id
-    with pytest.raises(ValueError, match=r"draw.seq must lie in \[1, 21\]"):
+    with pytest.raises(ValueError, match=r"seq must lie in \[1, 21\]"):
         second.redraw(parent.draw._replace(seq=30))
     with pytest.raises(TypeError, match="draw must be a Draw"):
         second.redraw(parent)  # type: ignore[arg-type]
@@ -327,3 +327,13 @@ def test_a_thousand_dead_leave_no_texts_behind() -> None:
         memory.remember(f"text {k}", float(k % 17))
     assert len(memory._solutions) <= 3 * 10 + 9
     assert memory.get(memory.ids[0]).score is not None
+
+
+def test_the_history_holds_everything_in_its_order() -> None:
+    journal = InMemoryJournal()
+    memory = EvolutionaryMemory(Settings(capacity=2), journal, scope="a")
+    EvolutionaryMemory(journal=journal, scope="b").remember("other", 1.0)
+    made = [memory.remember(f"{k}", float(k)) for k in range(5)]
+    made.append(memory.remember_failure("broken", "no"))
+    assert memory.history() == made
+    assert EvolutionaryMemory().history() == []

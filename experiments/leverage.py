@@ -1,0 +1,130 @@
+"""Leverage: how far two arms' laws of selection can differ at all, on real populations.
+
+Before anything is spent on comparing two arms, both are asked for their law on the same
+populations, those that pilot runs went through. If the laws hardly differ, no number of
+runs can tell the arms apart: the dial is dead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+import memory
+from experiments import loop
+from experiments.cells import settings_of
+from experiments.study import Arm, Study, StudyTask
+
+#: Populations of a pilot at which the laws are compared, log-spaced over the run.
+MOMENTS = 8
+
+
+class Leverage(NamedTuple):
+    """The largest distance between two laws.
+
+    Attributes:
+        distance: Largest total variation, in ``[0, 1]``.
+        task: Where it was found.
+        temperatures: Temperatures of the arm and of its base there and then.
+    """
+
+    distance: float
+    task: str
+    temperatures: tuple[float, float]
+
+
+class Pair(Protocol):
+    """Whatever names an arm and what it is compared with."""
+
+    @property
+    def arm(self) -> str:
+        """Name of the arm."""
+
+    @property
+    def base(self) -> str:
+        """Name of its base."""
+
+
+def leverages(
+    study: Study, pairs: Sequence[Pair], seed: int = 0
+) -> Mapping[tuple[str, str], Leverage]:
+    """Returns the leverage of each pair of arms, over all tasks of the study.
+
+    The populations are those of one pilot run of each base on each task, under random
+    numbers of their own that no study uses.
+
+    Args:
+        study: The study.
+        pairs: Its contrasts or controls.
+        seed: Which pilot.
+    """
+    arms = {arm.name: arm for arm in study.arms}
+    found: dict[tuple[str, str], Leverage] = {}
+    for task in study.tasks:
+        laws: dict[tuple[str, str], list[_Law]] = {}
+        for base in dict.fromkeys(pair.base for pair in pairs):
+            history = _pilot(study, arms[base], task, seed)
+            moments = frozenset(loop.grid(study.initial, task.budget, MOMENTS))
+            for name in dict.fromkeys(
+                (base, *(p.arm for p in pairs if p.base == base))
+            ):
+                settings = settings_of(arms[name], task)
+                laws[name, base] = _laws(settings, history, moments)
+        for pair in pairs:
+            mine, other = laws[pair.arm, pair.base], laws[pair.base, pair.base]
+            for one, two in zip(mine, other, strict=True):
+                distance = 0.5 * float(np.abs(one.law - two.law).sum())
+                known = found.get((pair.arm, pair.base))
+                if known is None or distance > known.distance:
+                    found[pair.arm, pair.base] = Leverage(
+                        distance, task.label, (one.temperature, two.temperature)
+                    )
+    return found
+
+
+class _Law(NamedTuple):
+    """The law of an arm at one moment of a pilot, and its temperature."""
+
+    law: np.ndarray
+    temperature: float
+
+
+def _pilot(
+    study: Study, base: Arm, task: StudyTask, seed: int
+) -> list[memory.Solution]:
+    """Returns all solutions of a run of ``base``, in their order."""
+    names = ("pilot", study.salt, task.label, seed)
+    settings = settings_of(base, task)
+    journal = memory.InMemoryJournal()
+    loop.run(
+        task.task.problem(study.instances[0]),
+        task.proposer,
+        settings,
+        names=names,
+        budget=task.budget,
+        initial=study.initial,
+        journal=journal,
+    )
+    return memory.EvolutionaryMemory(settings, journal, seed=names).history()
+
+
+def _laws(
+    settings: memory.Settings,
+    history: Sequence[memory.Solution],
+    moments: frozenset[int],
+) -> list[_Law]:
+    """Returns the laws of an arm on the populations of somebody else's run.
+
+    The arm remembers what the run remembered, so that its temperature has the history
+    it would have had.
+    """
+    recollection = memory.EvolutionaryMemory(settings, seed="leverage")
+    found = []
+    for evaluation, solution in enumerate(history, start=1):
+        recollection.record(solution)
+        if evaluation in moments and len(recollection) > 1:
+            temperature = recollection.select(decision=0).step.temperature
+            found.append(_Law(recollection.law()[1], temperature))
+    return found

@@ -1,0 +1,54 @@
+"""Leverage says which dials are dead before anything is spent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from experiments.leverage import leverages
+from experiments.study import Contrast, load
+
+STUDY = load(
+    [
+        "study=smoke",
+        "study.arms=[loongflow_fixed,loongflow_original,loongflow_sample_5,uniform,"
+        "ranked_fixed,ranked_cold,ranked_twin]",
+        "study.contrasts=[]",
+        "study.budget=120",
+    ]
+)
+
+
+def pair(arm: str, base: str) -> Contrast:
+    return Contrast(arm, base, "")
+
+
+def test_equal_laws_have_no_leverage_and_different_ones_have_some() -> None:
+    pairs = [
+        pair("ranked_twin", "ranked_fixed"),
+        pair("ranked_cold", "ranked_fixed"),
+        pair("uniform", "ranked_fixed"),
+        pair("loongflow_original", "loongflow_fixed"),
+    ]
+    found = leverages(STUDY, pairs)
+    assert found["ranked_twin", "ranked_fixed"].distance == 0.0
+    assert found["uniform", "ranked_fixed"].distance > 0.5
+    assert 0.1 < found["ranked_cold", "ranked_fixed"].distance < 0.6
+    loongflow = found["loongflow_original", "loongflow_fixed"]
+    # The tournament of five makes the temperature nearly irrelevant.
+    assert loongflow.distance < 0.1
+    assert loongflow.temperatures[1] == 1.0
+    assert loongflow.temperatures[0] < 1.0
+    assert leverages(STUDY, pairs) == found
+
+
+def test_a_dial_on_a_constant_diversity_is_dead() -> None:
+    bits = replace(STUDY, tasks=STUDY.tasks[:1])
+    found = leverages(bits, [pair("loongflow_sample_5", "loongflow_original")])
+    # text_shape sees no difference between strings of bits, however many it samples.
+    leverage = found["loongflow_sample_5", "loongflow_original"]
+    assert leverage.distance == pytest.approx(0.0, abs=1e-12)
+    assert leverage.temperatures == (0.6, 0.6) or leverage.temperatures[0] == (
+        pytest.approx(leverage.temperatures[1])
+    )
