@@ -142,6 +142,7 @@ def _plain_key(study: Study, arm: Arm, task: StudyTask) -> tuple[str, str]:
         "settings": settings_of(arm, task),
         "stream_salt": arm.stream_salt,
         "weighting": arm.weighting,
+        "replay": arm.replay,
         "task": task.task,
         "proposer": task.proposer,
         "budget": task.budget,
@@ -192,26 +193,46 @@ def unfinished_row(cell: Cell, status: str, failure: str) -> Row:
 
 def computed(study: Study, cell: Cell) -> Row:
     """Returns the row of ``cell``: its outcome, or the traceback of its failure."""
-    task, arm = study.tasks[cell.task], study.arms[cell.arm]
     row = unfinished_row(cell, "ok", "")
     start = time.perf_counter()
     try:
-        problem = task.task.problem(cell.instance)
-        outcome = loop.run(
-            problem,
-            task.proposer,
-            settings_of(arm, task),
-            names=names_of(study, cell),
-            budget=task.budget,
-            initial=study.initial,
-            weighting=None if isinstance(arm.weighting, Unit) else arm.weighting,
-        )
+        outcome = _outcome(study, cell)
     except (Exception, SystemExit):
         return {**row, "status": "failed", "failure": traceback.format_exc(limit=-8)}
     if math.isnan(outcome.best):
         reason = f"none of {outcome.evaluations} evaluations gave a score"
         return {**row, "status": "failed", "failure": reason}
     return {**row, "seconds": time.perf_counter() - start, **_measures(outcome)}
+
+
+def _outcome(study: Study, cell: Cell) -> loop.Run:
+    """Returns the run of ``cell``, after its donor's where it replays one.
+
+    The donor is the same arm under random numbers of its own, and is run here and now,
+    so that a cell needs no other.
+    """
+    task, arm = study.tasks[cell.task], study.arms[cell.arm]
+    names = names_of(study, cell)
+
+    def run(settings: memory.Settings, names: tuple[str | int, ...]) -> loop.Run:
+        return loop.run(
+            task.task.problem(cell.instance),
+            task.proposer,
+            settings,
+            names=names,
+            budget=task.budget,
+            initial=study.initial,
+            weighting=None if isinstance(arm.weighting, Unit) else arm.weighting,
+        )
+
+    settings = settings_of(arm, task)
+    if arm.replay != "nothing":
+        donor = run(settings, (*names, "donor"))
+        temperature: memory.Temperature = memory.Yoked(donor.schedule)
+        if arm.replay == "mean":
+            temperature = memory.Fixed(donor.mean_temperature)
+        settings = replace(settings, temperature=temperature)
+    return run(settings, names)
 
 
 def _measures(outcome: loop.Run) -> Row:

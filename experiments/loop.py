@@ -54,6 +54,7 @@ class Run:
         mean_temperature: Mean over all selections.
         minimum_share: Share of selections with the temperature held at its minimum.
         maximum_share: Share of selections with it held at its maximum.
+        schedule: Temperature of selection after each scored solution, from the first on.
         digest: Hash of the final population.
         trajectory: The run at log-spaced evaluations.
     """
@@ -65,6 +66,7 @@ class Run:
     mean_temperature: float
     minimum_share: float
     maximum_share: float
+    schedule: tuple[float, ...]
     digest: str
     trajectory: Trajectory
 
@@ -118,6 +120,8 @@ def run(
     temperatures = 0.0
     clamps = [0, 0, 0]
     selections = 0
+    schedule: list[float] = []
+    n_scored = 0
     operator = type(proposer).__name__
     for evaluation in range(1, budget + 1):
         parent: memory.Parent | None = None
@@ -135,6 +139,8 @@ def run(
             temperatures += step.temperature
             clamps[step.clamp] += 1
             selections += 1
+            # What was scored before the first selection had no temperature of its own.
+            schedule += [step.temperature] * (n_scored - len(schedule))
             if proposer.n_parents > 1:
                 others = _others(recollection, parent, proposer.n_parents, evaluation)
             text = proposer.propose(
@@ -151,6 +157,7 @@ def run(
                 operator=operator,
             )
         else:
+            n_scored += 1
             weight = 1.0
             if weighting is not None:
                 weight = weighting.weight(
@@ -181,6 +188,7 @@ def run(
         mean_temperature=temperatures / selections if selections else math.nan,
         minimum_share=clamps[-1] / selections if selections else math.nan,
         maximum_share=clamps[1] / selections if selections else math.nan,
+        schedule=tuple(schedule),
         digest=recollection.digest(),
         trajectory=trajectory,
     )

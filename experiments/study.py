@@ -32,6 +32,8 @@ from experiments.contracts import Proposer, Task, Weighting
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.+=,-]*", re.IGNORECASE)
 
 
+#: What an arm may be given of another run: see ``Arm``.
+REPLAYS = ("nothing", "schedule", "mean")
 #: What a control may have to come out as.
 EXPECTED = ("same", "worse", "better")
 
@@ -118,6 +120,8 @@ class Arm:
         natural_diversity: Whether each task is measured by its own natural metric.
         stream_salt: Part of the key of its random numbers; empty shares them.
         weighting: What weight a new solution gets.
+        replay: What of another run of this very arm its runs are given instead of a
+            controller: nothing, its ``schedule`` of temperatures, or their ``mean``.
     """
 
     name: str
@@ -126,6 +130,7 @@ class Arm:
     natural_diversity: bool
     stream_salt: str
     weighting: Weighting
+    replay: str = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +204,16 @@ def arm_of(config: DictConfig, name: str, title: str) -> Arm:
             ),
             stream_salt=memory.utf8("stream_salt", values["stream_salt"]),
             weighting=built(values["weighting"], f"arm {name}: weighting"),
+            replay=_replay(values["replay"]),
         )
     except (TypeError, ValueError) as error:
         raise ConfigurationError(f"arm {name}: {error}") from error
+
+
+def _replay(value: object) -> str:
+    if value not in REPLAYS:
+        raise ValueError(f"replay must be one of {', '.join(REPLAYS)}, got {value!r}")
+    return str(value)
 
 
 def _task_of(
@@ -271,7 +283,7 @@ def _schema(node: DictConfig) -> StudyConfig:
 #: Top-level keys that make an arm; overriding one makes an arm of the command line.
 _ARM_KEYS = re.compile(
     r"[+~]*(arm|profile|capacity|elite_size|natural_diversity|stream_salt|diversity|"
-    r"mapping|temperature|scaling|selection|survival|weighting)\b"
+    r"mapping|temperature|scaling|selection|survival|weighting|replay)\b"
 )
 _KEYS = re.compile(_ARM_KEYS.pattern + "|study")
 

@@ -35,6 +35,8 @@ from memory.records import (
 from memory.settings import Settings, description, differences, fingerprint
 from memory.stores.in_memory import InMemoryJournal
 from memory.stores.journal import Entry, Journal, JournalTrimmed
+from memory.temperature.fixed import Fixed
+from memory.temperature.yoked import Yoked
 
 __all__ = [
     "ConfigurationMismatch",
@@ -43,6 +45,7 @@ __all__ = [
     "Draw",
     "Entry",
     "EvolutionaryMemory",
+    "Fixed",
     "InMemoryJournal",
     "Journal",
     "JournalTrimmed",
@@ -64,6 +67,7 @@ __all__ = [
     "Temperature",
     "Tracker",
     "View",
+    "Yoked",
     "checked_law",
     "control_step",
     "count",

@@ -45,7 +45,7 @@ def test_an_override_of_the_study_keeps_its_arms() -> None:
         (["study.budget=20"], ["budget must exceed study.initial, got 20 <= 20"]),
         (["study.instances=[0]"], ["study.instances must be at least 1, got 0"]),
         (["study.instances=[1,1]"], ["study.instances must differ"]),
-        (["study.instances=[]"], ["one arm and one instance, got 3, 5 and 0"]),
+        (["study.instances=[]"], ["one arm and one instance, got 12, 16 and 0"]),
         (["study.arms=[ranked_fixed,ranked_fixed]"], ["study.arms must differ"]),
         (["study.arms=[hot]"], ["arm/hot", "ranked_fixed"]),
         (

@@ -21,6 +21,7 @@ from memory.mapping.sigmoid import Sigmoid
 from memory.temperature.adaptive import Adaptive
 from memory.temperature.annealed import Annealed
 from memory.temperature.fixed import Fixed
+from memory.temperature.yoked import Yoked
 
 GOLDEN = json.loads(
     (Path(__file__).parents[1] / "golden" / "temperature.json").read_text("utf-8")
@@ -245,9 +246,21 @@ def test_annealing_advances_once_per_entry_that_changes_the_living() -> None:
     assert found == [0.5, 0.25, 0.125, 0.1, 0.1]
 
 
+def test_a_yoked_temperature_replays_a_schedule_and_keeps_its_last() -> None:
+    memory = EvolutionaryMemory(Settings(temperature=Yoked([0.5, 0.2, 0.1])))
+    found = []
+    for k in range(5):
+        memory.remember(f"text {k}", float(k))
+        found.append(memory.select().step.temperature)
+    assert found == [0.5, 0.2, 0.1, 0.1, 0.1]
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
+        (lambda: Yoked([]), "schedule must not be empty"),
+        (lambda: Yoked("0.1"), "schedule must be a list of numbers, got '0.1'"),
+        (lambda: Yoked([0.1, 0.0]), r"schedule\[1\] must be positive"),
         (lambda: Fixed(value=0.0), "value must be positive and finite, got 0.0"),
         (lambda: Fixed(value=math.nan), "value must be a finite real number, got nan"),
         (lambda: Fixed(value="1"), "value must be a finite real number, got '1'"),
