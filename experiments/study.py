@@ -313,6 +313,29 @@ def load(overrides: Sequence[str] = (), config_dir: Path | None = None) -> Study
     return _study(config, composer, arms, config.contrasts, config.controls)
 
 
+#: What a cheap study is cut down to, where it is larger.
+CHEAP_SEEDS, CHEAP_BUDGET, CHEAP_INITIAL = 3, 100, 10
+
+
+def cheap(study: Study) -> Study:
+    """Returns ``study`` at its cheap setting: small tasks, few seeds, small budgets.
+
+    It shows that every part runs; what it finds is no answer.
+    """
+    return dataclasses.replace(
+        study,
+        name=f"{study.name}-cheap",
+        seeds=study.seeds[:CHEAP_SEEDS],
+        initial=min(study.initial, CHEAP_INITIAL),
+        tasks=tuple(
+            dataclasses.replace(
+                task, task=task.task.cheap(), budget=min(task.budget, CHEAP_BUDGET)
+            )
+            for task in study.tasks
+        ),
+    )
+
+
 def shown(overrides: Sequence[str], config_dir: Path | None = None) -> str:
     """Returns the composed configuration as yaml, as Hydra's ``--cfg job`` does."""
     return OmegaConf.to_yaml(Composer(config_dir).compose("config", overrides))

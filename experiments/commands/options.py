@@ -10,7 +10,7 @@ from pathlib import Path
 
 import memory
 from experiments.composition import ConfigurationError
-from experiments.study import Study, load, load_sweep
+from experiments.study import Study, cheap, load, load_sweep
 
 
 def study_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +28,11 @@ def study_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="expand sweeps: over the memory (temperature=fixed,adaptive) into arms of "
         "one study, over the study (study=smoke,default) into several studies",
+    )
+    parser.add_argument(
+        "--cheap",
+        action="store_true",
+        help="the study at its cheap setting: small tasks, 3 seeds, 100 evaluations",
     )
     parser.add_argument(
         "--config-dir",
@@ -55,6 +60,8 @@ def all_chosen(options: argparse.Namespace) -> list[tuple[Study, Path]]:
         studies = [(study, list(options.overrides))]
     else:
         studies = load_sweep(options.overrides, options.config_dir)
+    if options.cheap:
+        studies = [(cheap(study), changes) for study, changes in studies]
     folders = [
         (study, options.results / folder_name(study, changes))
         for study, changes in studies
@@ -83,6 +90,8 @@ def reproducing(options: argparse.Namespace) -> str:
     words = ["boltzmem", "run"]
     if options.multirun:
         words.append("--multirun")
+    if options.cheap:
+        words.append("--cheap")
     if options.config_dir is not None:
         words += ["--config-dir", str(options.config_dir)]
     return shlex.join([*words, *options.overrides])

@@ -8,7 +8,7 @@ import pytest
 
 from experiments.cells import cells_of, code_version, names_of, settings_of
 from experiments.composition import ConfigurationError
-from experiments.study import load
+from experiments.study import cheap, load
 from memory import upstream
 from memory.diversity.hamming import Hamming
 from memory.diversity.text_shape import TextShape
@@ -152,6 +152,18 @@ def test_a_salt_gives_an_arm_random_numbers_of_its_own() -> None:
     a, b = cells_of(salted)[0], cells_of(plain)[0]
     assert a.id != b.id
     assert names_of(salted, a) == (*names_of(plain, b), "again")
+
+
+def test_a_cheap_study_is_small_in_everything_but_its_arms() -> None:
+    study = load(["study=default"])
+    small = cheap(study)
+    assert small.name == "default-cheap"
+    assert small.arms == study.arms
+    assert len(small.seeds) == 3
+    assert max(task.budget for task in small.tasks) == 100
+    assert [task.label for task in small.tasks] == [t.label for t in study.tasks]
+    assert small.tasks[0].task.dimension < study.tasks[0].task.dimension
+    assert not {c.id for c in cells_of(small)} & {c.id for c in cells_of(study)}
 
 
 def test_the_code_version_is_a_hash_that_repeats() -> None:
