@@ -34,6 +34,7 @@ check: $(READY) $(CHECKED) ## Check format, lint and types, then run all tests
 
 benchmarks: $(READY) ## Print the ratios of benchmarks/
 	@$(BIN)/python benchmarks/selection.py
+	@$(BIN)/python benchmarks/harness.py
 
 clean: ## Remove the virtual environment
 	@rm -rf $(VENV)
