@@ -1,4 +1,4 @@
-"""Control: diversity, temperature and clamps against evaluations, one facet a task."""
+"""Control: diversity, temperature and effective parents against evaluations, by task."""
 
 from __future__ import annotations
 
@@ -8,94 +8,121 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from experiments.figures.style import MOST_LABELS, Look, blank, plain, styled, titled
+from experiments.figures.layout import (
+    blank,
+    label_ends,
+    label_y,
+    log_axis,
+    plain,
+    shortened,
+    space,
+    titled,
+)
+from experiments.figures.lines import draw_lines, reached
+from experiments.figures.style import MUTED, Look, styled
 
 QUESTION = "What did diversity do, and did the temperature follow?"
 
-#: The quantities that are drawn, as curves with a column ``quantity``.
-QUANTITIES = ("diversity", "temperature", "floor", "ceiling")
-N_ROWS = 3
+#: The rows, as curves with a column ``quantity``, and what stands beside each.
+ROWS: Mapping[str, str] = {
+    "diversity": "diversity D",
+    "temperature": "temper-\nature T",
+    "effective_parents": "parents\nin use",
+}
+#: What marks a temperature that was cut, as curves likewise, and the mark.
+CLAMPS: Mapping[str, str] = {"ceiling": "^", "floor": "v"}
+#: The quantities that are drawn.
+QUANTITIES = (*ROWS, *CLAMPS)
+#: Share of runs held at a bound from which a point is marked.
+HELD = 0.5
+
+_WIDTH, _HEIGHT = 3.6, 3.5
+_LEFT = 0.8
+#: Distance of a y axis's label from it, in inches.
+_LABEL = 0.48
 
 
 def draw(curves: pd.DataFrame, axes: Sequence[Axes], arms: Mapping[str, Look]) -> None:
     """Draws one task.
 
     Args:
-        curves: Curves on one task: quantity, arm, evaluation, centre, low, high.
-        axes: Three axes: D, T (log scale), and the share of runs at a clamp, that at
-            the ceiling upwards and that at the floor downwards.
-        arms: Looks of the arms, in the order of drawing.
+        curves: Curves on one task: quantity, arm, evaluation, centre, low, high, the
+            effective parents as a share of the population; not empty.
+        axes: Three axes: D, T (log scale) with marks where it was cut, and parents.
+        arms: Looks of the arms, in the order of drawing; context is left out.
     """
-    for arm, look in arms.items():
-        mine = curves[curves["arm"] == arm]
-        for one, quantity in zip(axes, ("diversity", "temperature"), strict=False):
-            curve = mine[mine["quantity"] == quantity]
-            if curve.empty:
-                continue
-            x = curve["evaluation"].to_numpy(np.float64)
-            low, high = (curve[end].to_numpy(np.float64) for end in ("low", "high"))
-            if len(arms) <= MOST_LABELS:
-                one.fill_between(
-                    x, low, high, color=look.colour, alpha=0.16, linewidth=0
-                )
-            one.plot(x, curve["centre"], color=look.colour, linestyle=look.dashes)
-        for quantity, sign in (("ceiling", 1.0), ("floor", -1.0)):
-            curve = mine[mine["quantity"] == quantity]
-            if (curve["centre"] > 0.0).any():
-                axes[2].plot(
-                    curve["evaluation"],
-                    sign * curve["centre"],
-                    color=look.colour,
-                    linestyle=look.dashes,
-                )
-    _finish(axes)
+    shown = {arm: look for arm, look in arms.items() if not look.context}
+    evaluations = curves["evaluation"]
+    start, end = float(evaluations.min()), float(evaluations.max())
+    for one, (quantity, label) in zip(axes, ROWS.items(), strict=True):
+        mine = curves[
+            (curves["quantity"] == quantity) & curves["arm"].isin(list(shown))
+        ]
+        ends = draw_lines(one, mine, shown)
+        log_axis(one, "x", start, max(end, 1.001 * start))
+        label_y(one, label, _LABEL)
+        one.tick_params(labelbottom=one is axes[-1])
+        if mine.empty:
+            one.set(ylim=(0.0, 1.0), yticks=[])
+            one.text(
+                *(0.5, 0.5, "not measured"),
+                transform=one.transAxes,
+                ha="center",
+                va="center",
+                color=MUTED[0],
+            )
+            continue
+        low, high = reached(mine, shown)
+        if quantity == "temperature":
+            log_axis(one, "y", *_wide(low, high))
+            _marks(one, curves, shown)
+        else:
+            top = max(1.0, high)
+            one.set(ylim=(-0.05 * top, 1.06 * top), yticks=[0.0, 0.5, 1.0])
+            one.set_yticklabels(
+                ["0 %", "50 %", "100 %"]
+                if quantity == "effective_parents"
+                else list(map(plain, (0.0, 0.5, 1.0)))
+            )
+        label_ends(one, ends, shown)
+    axes[-1].set_xlabel("evaluations")
 
 
-def _finish(axes: Sequence[Axes]) -> None:
-    diversity, temperature, clamps = axes
-    top = max(1.0, diversity.get_ylim()[1])
-    diversity.set(ylim=(-0.04, top * 1.04), ylabel="D")
-    temperature.set(yscale="log", ylabel="T")
-    low, high = temperature.get_ylim()
+def _wide(low: float, high: float) -> tuple[float, float]:
+    """Returns both ends of the axis of T, at least a factor of four apart."""
     if high / low < 4.0:
         middle = (high * low) ** 0.5
         low, high = middle / 2.0, middle * 2.0
-        temperature.set_ylim(low, high)
-    subs = (1.0,) if high / low > 300.0 else (1.0, 2.0, 5.0)
-    temperature.yaxis.set_major_locator(LogLocator(subs=subs, numticks=8))
-    clamps.axhline(0.0, color=clamps.spines["left"].get_edgecolor(), linewidth=0.8)
-    clamps.set(
-        ylim=(-1.08, 1.08),
-        yticks=[-1.0, 0.0, 1.0],
-        yticklabels=["all at floor", "none", "all at ceiling"],
-        xlabel="evaluations",
-    )
-    for one in axes:
-        one.set_xscale("log")
-        start, end = one.get_xlim()
-        steps = (1.0,) if end / start > 300.0 else (1.0, 3.0)
-        one.xaxis.set_major_locator(LogLocator(subs=steps, numticks=8))
-        one.xaxis.set_major_formatter(FuncFormatter(plain))
-        one.xaxis.set_minor_formatter(NullFormatter())
-    temperature.yaxis.set_major_formatter(FuncFormatter(plain))
-    temperature.yaxis.set_minor_formatter(NullFormatter())
+    return low / 1.2, high * 1.2
 
 
-def _facet(axes: list[list[Axes]], index: int, columns: int) -> list[Axes]:
-    """Returns the axes of one task, facets counted from the left and top."""
-    band, column = divmod(index, columns)
-    return [row[column] for row in axes[N_ROWS * band : N_ROWS * (band + 1)]]
+def _marks(axes: Axes, curves: pd.DataFrame, arms: Mapping[str, Look]) -> None:
+    """Marks every third point of T at which most runs were held at a bound."""
+    hot = curves[curves["quantity"] == "temperature"].set_index(["arm", "evaluation"])
+    for quantity, mark in CLAMPS.items():
+        held = curves[(curves["quantity"] == quantity) & (curves["centre"] >= HELD)]
+        for arm, rows in held.groupby("arm", sort=False):
+            if arm not in arms:
+                continue
+            x = rows["evaluation"].to_numpy(np.float64)[::3]
+            known = [at for at in x if (arm, at) in hot.index]
+            y = [float(hot.loc[(arm, at), "centre"]) for at in known]
+            axes.plot(
+                *(known, y),
+                linestyle="none",
+                marker=mark,
+                markersize=4.0,
+                color=arms[str(arm)].colour,
+            )
 
 
 def panel(curves: pd.DataFrame, task: str, arms: Mapping[str, Look]) -> Figure:
-    """Returns the figure of one task, for the page."""
+    """Returns the figure of one task that has curves, for the page."""
     with styled():
-        figure, axes = blank(N_ROWS, 1, width=4.6, height=1.45, sharex=True)
-        draw(curves[curves["task"] == task], [row[0] for row in axes], arms)
-        axes[0][0].set_title(task)
-        figure.align_ylabels()
+        figure, facets = _blank(1, arms)
+        draw(curves[curves["task"] == task], facets[0], arms)
+        facets[0][0].set_title(task)
     return figure
 
 
@@ -104,18 +131,21 @@ def figure(
     tasks: tuple[str, ...],
     arms: Mapping[str, Look],
     caption: str,
+    question: str = QUESTION,
 ) -> Figure:
-    """Returns the figure of all tasks, which stands alone."""
-    columns = min(3, len(tasks))
-    bands = -(-len(tasks) // columns)
+    """Returns the figure of all tasks that have curves, which stands alone."""
     with styled():
-        whole, axes = blank(N_ROWS * bands, columns, width=4.4, height=1.45)
-        for index, task in enumerate(tasks):
-            rows = _facet(axes, index, columns)
-            draw(curves[curves["task"] == task], rows, arms)
-            rows[0].set_title(task)
-        for index in range(len(tasks), bands * columns):
-            for one in _facet(axes, index, columns):
-                one.set_axis_off()
-        titled(whole, QUESTION, caption, arms)
+        whole, facets = _blank(len(tasks), arms)
+        for axes, task in zip(facets, tasks, strict=True):
+            draw(curves[curves["task"] == task], axes, arms)
+            axes[0].set_title(task)
+        titled(whole, question, caption, arms)
     return whole
+
+
+def _blank(n: int, arms: Mapping[str, Look]) -> tuple[Figure, list[list[Axes]]]:
+    names = [arm for arm, look in arms.items() if not look.context]
+    right = space(list(shortened(names).values()))
+    return blank(
+        n, 3, width=_WIDTH, height=_HEIGHT, stack=len(ROWS), left=_LEFT, right=right
+    )

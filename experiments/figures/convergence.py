@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from experiments.figures.style import (
-    MOST_LABELS,
-    MUTED,
-    Look,
+from experiments.figures.layout import (
     blank,
     label_ends,
-    plain,
-    styled,
+    label_y,
+    log_axis,
+    shortened,
+    space,
     titled,
 )
+from experiments.figures.lines import draw_lines, reached
+from experiments.figures.style import MUTED, Look, styled
 
 QUESTION = "Which arm finds better solutions sooner?"
+
+#: The least factor between both ends of the y axis.
+_LEAST = 1.25
+_WIDTH, _HEIGHT = 3.6, 2.5
 
 
 def draw(
@@ -30,39 +33,22 @@ def draw(
     """Draws one task.
 
     Args:
-        curves: Curves of log10 regret on one task: arm, evaluation, centre, low, high.
+        curves: Curves of log10 regret on one task: arm, evaluation, centre, low, high;
+            not empty.
         axes: Where to draw.
         arms: Looks of the arms, in the order of drawing.
         floor: Regret that stands for zero, in unit scores.
     """
-    ends = {}
-    for arm, look in arms.items():
-        curve = curves[curves["arm"] == arm]
-        if curve.empty:
-            continue
-        x = curve["evaluation"].to_numpy(np.float64)
-        centre, low, high = (
-            10.0 ** curve[name].to_numpy(np.float64)
-            for name in ("centre", "low", "high")
-        )
-        if len(arms) <= MOST_LABELS:
-            axes.fill_between(x, low, high, color=look.colour, alpha=0.16, linewidth=0)
-        axes.plot(x, centre, color=look.colour, linestyle=look.dashes)
-        ends[arm] = float(centre[-1])
-    axes.set(xscale="log", yscale="log", xlabel="evaluations", ylabel="regret")
-    _limit(axes, floor)
-    if len(ends) <= MOST_LABELS:
-        label_ends(axes, ends, arms)
-
-
-def _limit(axes: Axes, floor: float) -> None:
-    """Shows at least a factor of three, and says where zero is if it is in sight."""
-    low, high = axes.get_ylim()
-    if high / low < 3.0:
-        middle = (high * low) ** 0.5
-        low, high = middle / 3.0**0.5, middle * 3.0**0.5
-    if low < 2.0 * floor:
-        low = 0.7 * floor
+    columns = ["centre", "low", "high"]
+    regret = curves.assign(**{name: 10.0 ** curves[name] for name in columns})
+    ends = draw_lines(axes, regret, arms)
+    evaluations = regret["evaluation"]
+    log_axis(axes, "x", float(evaluations.min()), float(evaluations.max()))
+    low, high = _limits(*reached(regret, arms), floor)
+    log_axis(axes, "y", low, high)
+    axes.set_xlabel("evaluations")
+    label_y(axes, "regret (own axis)")
+    if low < floor:
         axes.axhline(floor, color=MUTED[0], linewidth=0.9, linestyle=":")
         axes.text(
             0.02,
@@ -70,30 +56,29 @@ def _limit(axes: Axes, floor: float) -> None:
             "optimum",
             transform=axes.get_yaxis_transform(),
             color=MUTED[0],
-            fontsize=7.5,
+            fontsize=8.0,
         )
-    axes.set_ylim(low, high)
-    decades = np.log10(high / low)
-    ones = (
-        (1.0,) if decades > 2.5 else (1.0, 2.0, 5.0) if decades > 0.7 else range(1, 10)
-    )
-    axes.yaxis.set_major_locator(LogLocator(subs=tuple(ones), numticks=8))
-    x_low, x_high = axes.get_xlim()
-    steps = (1.0,) if x_high / x_low > 300.0 else (1.0, 3.0)
-    axes.xaxis.set_major_locator(LogLocator(subs=steps, numticks=8))
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(FuncFormatter(plain))
-        axis.set_minor_formatter(NullFormatter())
+    label_ends(axes, ends, arms)
+
+
+def _limits(low: float, high: float, floor: float) -> tuple[float, float]:
+    """Returns the ends of the y axis; it passes the floor only where that is in sight."""
+    if high / low < _LEAST:
+        middle = (high * low) ** 0.5
+        low, high = middle / _LEAST**0.5, middle * _LEAST**0.5
+    pad = (high / low) ** 0.05
+    low, high = low / pad, high * pad
+    return (0.7 * floor if low < 2.0 * floor else low), high
 
 
 def panel(
     curves: pd.DataFrame, task: str, arms: Mapping[str, Look], floor: float
 ) -> Figure:
-    """Returns the figure of one task, for the page."""
+    """Returns the figure of one task that has curves, for the page."""
     with styled():
-        figure, axes = blank(1, 1, width=4.6, height=2.9)
-        draw(curves[curves["task"] == task], axes[0][0], arms, floor)
-        axes[0][0].set_title(task)
+        figure, facets = blank(1, 1, width=_WIDTH, height=_HEIGHT, right=_right(arms))
+        draw(curves[curves["task"] == task], facets[0][0], arms, floor)
+        facets[0][0].set_title(task)
     return figure
 
 
@@ -103,17 +88,21 @@ def figure(
     arms: Mapping[str, Look],
     floor: float,
     caption: str,
+    question: str = QUESTION,
 ) -> Figure:
-    """Returns the figure of all tasks, which stands alone."""
-    columns = min(3, len(tasks))
-    rows = -(-len(tasks) // columns)
+    """Returns the figure of all tasks that have curves, which stands alone."""
     with styled():
-        whole, axes = blank(rows, columns, width=4.4, height=2.9)
-        flat = [one for row in axes for one in row]
-        for one, task in zip(flat, tasks, strict=False):
-            draw(curves[curves["task"] == task], one, arms, floor)
-            one.set_title(task)
-        for one in flat[len(tasks) :]:
-            one.set_axis_off()
-        titled(whole, QUESTION, caption, arms)
+        whole, facets = blank(
+            len(tasks), 3, width=_WIDTH, height=_HEIGHT, right=_right(arms)
+        )
+        for axes, task in zip(facets, tasks, strict=True):
+            draw(curves[curves["task"] == task], axes[0], arms, floor)
+            axes[0].set_title(task)
+        titled(whole, question, caption, arms)
     return whole
+
+
+def _right(arms: Mapping[str, Look]) -> float:
+    """Returns the margin that labels of the highlighted need."""
+    names = [arm for arm, look in arms.items() if not look.context]
+    return space(list(shortened(names).values()))

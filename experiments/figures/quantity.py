@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from experiments.figures.style import (
-    MOST_LABELS,
-    Look,
+from experiments.figures.layout import (
     blank,
     label_ends,
-    plain,
-    styled,
+    label_y,
+    log_axis,
+    shortened,
+    space,
     titled,
 )
+from experiments.figures.lines import draw_lines, reached
+from experiments.figures.style import Look, styled
 
 #: Title and label of the y axis of each quantity, and whether that axis is logarithmic.
 LOOKS: Mapping[str, tuple[str, str, bool]] = {
     "best": ("How good is the best solution so far?", "best unit score", False),
     "regret": ("Which arm finds better solutions sooner?", "log10 regret", False),
-    "D": ("How diverse is the population?", "D", False),
-    "T": ("How hot is selection?", "T", True),
+    "D": ("How diverse is the population?", "diversity D", False),
+    "T": ("How hot is selection?", "temperature T", True),
     "effective_parents": (
         "How many parents is the law of selection worth?",
-        "exp(entropy)",
+        "effective parents",
         True,
     ),
 }
@@ -45,35 +45,22 @@ def draw(
         arms: Looks of the arms, in the order of drawing.
         quantity: One of ``LOOKS``.
     """
-    ends = {}
-    for arm, look in arms.items():
-        curve = curves[curves["arm"] == arm]
-        if curve.empty:
-            continue
-        x, centre, low, high = (
-            curve[name].to_numpy(np.float64)
-            for name in ("evaluation", "centre", "low", "high")
-        )
-        if len(arms) <= MOST_LABELS:
-            axes.fill_between(x, low, high, color=look.colour, alpha=0.16, linewidth=0)
-        axes.plot(x, centre, color=look.colour, linestyle=look.dashes)
-        ends[arm] = float(centre[-1])
+    ends = draw_lines(axes, curves, arms)
     _, label, logarithmic = LOOKS[quantity]
-    axes.set(xscale="log", xlabel="evaluations", ylabel=label)
+    axes.set_xlabel("evaluations")
+    label_y(axes, label)
+    if curves.empty:
+        return
+    evaluations = curves["evaluation"]
+    start, end = float(evaluations.min()), float(evaluations.max())
+    log_axis(axes, "x", start, max(end, 1.001 * start))
     if logarithmic:
-        axes.set_yscale("log")
-        bottom, top = axes.get_ylim()
-        if top / bottom < 4.0:
-            middle = (top * bottom) ** 0.5
-            axes.set_ylim(middle / 2.0, middle * 2.0)
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=8))
-        axes.yaxis.set_major_formatter(FuncFormatter(plain))
-        axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=8))
-    axes.xaxis.set_major_formatter(FuncFormatter(plain))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    if len(ends) <= MOST_LABELS:
-        label_ends(axes, ends, arms)
+        low, high = reached(curves, arms)
+        if high / low < 4.0:
+            middle = (high * low) ** 0.5
+            low, high = middle / 2.0, middle * 2.0
+        log_axis(axes, "y", low / 1.1, high * 1.1)
+    label_ends(axes, ends, arms)
 
 
 def figure(
@@ -84,15 +71,11 @@ def figure(
     caption: str,
 ) -> Figure:
     """Returns the figure of all tasks, which stands alone."""
-    columns = min(3, len(tasks))
-    rows = -(-len(tasks) // columns)
+    right = space(list(shortened(list(arms)).values()))
     with styled():
-        whole, axes = blank(rows, columns, width=4.4, height=2.9)
-        flat = [one for row in axes for one in row]
-        for one, task in zip(flat, tasks, strict=False):
-            draw(curves[curves["task"] == task], one, arms, quantity)
-            one.set_title(task)
-        for one in flat[len(tasks) :]:
-            one.set_axis_off()
+        whole, facets = blank(len(tasks), 3, width=3.8, height=2.7, right=right)
+        for axes, task in zip(facets, tasks, strict=True):
+            draw(curves[curves["task"] == task], axes[0], arms, quantity)
+            axes[0].set_title(task)
         titled(whole, LOOKS[quantity][0], caption, arms)
     return whole

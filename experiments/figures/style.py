@@ -1,40 +1,36 @@
 """The look that all figures share, and their passage to SVG.
 
-Figures are made without pyplot and without its state: ``blank`` gives axes, a figure's
-``draw`` fills them, ``svg`` turns them into bytes that are the same on every run.
+Figures are made without pyplot and without its state: ``layout.blank`` gives axes, a
+figure's ``draw`` fills them, ``svg`` turns them into bytes that are the same on every
+run.
 """
 
 from __future__ import annotations
 
 import io
 import re
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
-import numpy as np
 import seaborn
 from markupsafe import escape
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from numpy.typing import NDArray
 
-#: The most arms that are named beside their lines and have bands of their intervals;
-#: beyond, the key alone names them, and bands would hide each other.
-MOST_LABELS = 6
-
-#: Height of a line of text beside axes about two inches tall, in parts of their height.
-LABEL_GAP = 0.075
-
+#: The most arms that are drawn with bands of their intervals; those of more would hide
+#: each other.
+MOST_BANDS = 4
 #: Colours as drawn, and what replaces them on a dark page.
 INK = ("#1b1f24", "#e8eaed")
 MUTED = ("#59626c", "#a3abb5")
 GRID = ("#dde1e6", "#363c44")
+#: What lies behind a figure on the page; hollow marks are filled with it.
+PAPER = ("#f5f6f8", "#1d2126")
+#: Arms that are there for comparison only.
+OTHER = ("#aab2bb", "#59626c")
 
 # After Okabe and Ito 2008, darkened or lightened until each has a contrast of 3:1 with
 # its page; neighbours also differ in their dashes.
@@ -54,10 +50,20 @@ _NAMES = {
     INK[0]: "ink",
     MUTED[0]: "muted",
     GRID[0]: "grid",
+    OTHER[0]: "other",
+    PAPER[0]: "paper",
 }
 
 _TAG = re.compile(r"<[^>]*>")
 _REFERENCE = re.compile(r'(\bid="|href="#|url\(#)([^")]*)(["\)])')
+_SPACE = re.compile(r">\s+<")
+# What a page says once for all its figures, or what is so anyway.
+_NEEDLESS = re.compile(
+    r"(?:font-family: 'DejaVu Sans'|stroke-line(?:cap|join): \w+|stroke-dashoffset: 0)"
+    r"(?:; |$)"
+)
+_FLAT = re.compile(r' transform="rotate\(-?0 [^)]*\)"')
+_EMPTY = re.compile(r'<defs>\s*</defs>|<path d="[^"]*" style="fill:none"/>')
 _LONG = re.compile(r"(?<![\w.])-?\d+\.\d{3,}")
 
 
@@ -65,12 +71,20 @@ class Look(NamedTuple):
     """How an arm is drawn, in every figure.
 
     Attributes:
-        colour: Hexadecimal colour, one of ``ARMS``.
+        colour: Hexadecimal colour, one of ``ARMS``, or ``OTHER`` if it is context.
         dashes: Line style of Matplotlib.
     """
 
     colour: str
     dashes: Any
+
+    @property
+    def context(self) -> bool:
+        """Whether the arm is there for comparison only."""
+        return self.colour == OTHER[0]
+
+
+CONTEXT = Look(OTHER[0], "-")
 
 
 def looks(arms: Sequence[str]) -> Mapping[str, Look]:
@@ -78,6 +92,35 @@ def looks(arms: Sequence[str]) -> Mapping[str, Look]:
     return {
         arm: Look(ARMS[index % len(ARMS)][0], _DASHES[index % len(_DASHES)])
         for index, arm in enumerate(arms)
+    }
+
+
+def highlighted(
+    arms: Sequence[str], groups: Sequence[Sequence[str]]
+) -> Mapping[str, Look]:
+    """Returns the look of each arm of a study of which some are highlighted.
+
+    Arms of one group differ in colour as long as there are colours, then in dashes. An
+    arm of several groups looks the same in all; one of none is context.
+
+    Args:
+        arms: All arms.
+        groups: The arms that are shown together, group by group.
+    """
+    order = [(index % len(ARMS), index % len(_DASHES)) for index in range(28)]
+    found: dict[str, tuple[int, int]] = {}
+    for group in groups:
+        for arm in group:
+            taken = [found[name] for name in group if name in found]
+            colours = [colour for colour, _ in taken]
+            free = [pair for pair in order if pair not in taken] or order
+            new = [pair for pair in free if pair[0] not in colours]
+            found.setdefault(arm, (new or free)[0])
+    return {
+        arm: Look(ARMS[found[arm][0]][0], _DASHES[found[arm][1]])
+        if arm in found
+        else CONTEXT
+        for arm in arms
     }
 
 
@@ -90,7 +133,7 @@ def dash_array(look: Look) -> str:
 
 def variables(*, dark: bool) -> Mapping[str, str]:
     """Returns the colours of a page, by the names that inline figures refer to."""
-    pairs = (*ARMS, INK, MUTED, GRID)
+    pairs = (*ARMS, INK, MUTED, GRID, OTHER, PAPER)
     return {name: pair[dark] for name, pair in zip(_NAMES.values(), pairs, strict=True)}
 
 
@@ -107,13 +150,13 @@ def styled() -> Iterator[None]:
         **seaborn.axes_style("ticks"),
         **seaborn.plotting_context("paper"),
         "font.family": ["DejaVu Sans"],
-        "font.size": 8.5,
-        "axes.titlesize": 9.5,
+        "font.size": 9.0,
+        "axes.titlesize": 10.0,
         "axes.titleweight": "bold",
         "axes.titlelocation": "left",
-        "axes.labelsize": 8.5,
-        "xtick.labelsize": 8.0,
-        "ytick.labelsize": 8.0,
+        "axes.labelsize": 9.0,
+        "xtick.labelsize": 8.5,
+        "ytick.labelsize": 8.5,
         "axes.edgecolor": muted,
         "axes.labelcolor": ink,
         "axes.titlecolor": ink,
@@ -125,7 +168,9 @@ def styled() -> Iterator[None]:
         "xtick.minor.size": 0.0,
         "ytick.minor.size": 0.0,
         "axes.grid": True,
-        "axes.grid.axis": "both",
+        "axes.grid.axis": "y",
+        "xtick.bottom": False,
+        "ytick.left": False,
         "grid.color": grid,
         "grid.linewidth": 0.6,
         "axes.axisbelow": True,
@@ -139,152 +184,10 @@ def styled() -> Iterator[None]:
         yield
 
 
-def blank(
-    rows: int, columns: int, *, width: float, height: float, sharex: bool = False
-) -> tuple[Figure, list[list[Axes]]]:
-    """Returns an empty figure and its axes, row by row.
-
-    Args:
-        rows: Number of rows of axes.
-        columns: Number of columns of axes.
-        width: Width of one axes with its margins, in inches.
-        height: Height of one axes with its margins, in inches.
-        sharex: Whether the axes of a column share their x axis.
-    """
-    figure = Figure(
-        figsize=(width * columns, height * rows), layout="constrained", facecolor="none"
-    )
-    axes = figure.subplots(
-        rows, columns, squeeze=False, sharex="col" if sharex else False
-    )
-    for one in axes.flat:
-        one.set_facecolor("none")
-    return figure, [list(row) for row in axes]
-
-
-def titled(
-    figure: Figure,
-    question: str,
-    caption: str,
-    arms: Mapping[str, Look] | None = None,
-) -> None:
-    """Puts what a figure needs to stand alone around it.
-
-    Args:
-        figure: The figure; it grows by what is added.
-        question: Title, above.
-        caption: Caption, below.
-        arms: Looks of the arms, for a key between figure and caption.
-    """
-    width, height = figure.get_size_inches()
-    heading = textwrap.wrap(question, int(width * 10.0)) or [""]
-    notes = textwrap.wrap(caption, int(width * 14.0)) or [""]
-    looks = dict(arms or {})
-    per_row = max(1, int(width / (0.62 + 0.085 * max(map(len, looks), default=1))))
-    n_rows = -(-len(looks) // per_row)
-    above = 0.24 * len(heading) + 0.1
-    below = 0.165 * len(notes) + 0.12
-    middle = 0.19 * n_rows + (0.12 if n_rows else 0.0)
-    whole = above + height + middle + below
-    figure.set_size_inches(width, whole)
-    rect = (0.0, (below + middle) / whole, 1.0, height / whole)
-    figure.set_layout_engine("constrained", rect=rect)
-    left = 0.08 / width
-    figure.text(
-        *(left, 1.0 - 0.08 / whole, "\n".join(heading)),
-        va="top",
-        fontsize=12.0,
-        fontweight="bold",
-    )
-    figure.text(
-        *(left, 0.06 / whole, "\n".join(notes)),
-        va="bottom",
-        color=MUTED[0],
-        fontsize=8.5,
-    )
-    if looks:
-        legend = figure.legend(
-            handles=[
-                Line2D([], [], color=look.colour, linestyle=look.dashes, label=arm)
-                for arm, look in looks.items()
-            ],
-            loc="lower left",
-            bbox_to_anchor=(0.0, below / whole),
-            ncols=per_row,
-            frameon=False,
-            handlelength=2.6,
-            borderaxespad=0.0,
-        )
-        legend.set_in_layout(False)
-
-
-def label_ends(axes: Axes, ends: Mapping[str, float], arms: Mapping[str, Look]) -> None:
-    """Names lines at their right ends, moved apart where they would overlap.
-
-    Call it last, when the limits of the y axis are final.
-
-    Args:
-        axes: Where the lines are; labels go to the right of it.
-        ends: Last value of each line, in data units.
-        arms: Looks of the arms.
-    """
-    low, high = axes.get_ylim()
-    scale = axes.get_yaxis().get_transform()
-    bottom, top, *heights = scale.transform(np.array([low, high, *ends.values()]))
-    wanted = (np.array(heights) - bottom) / (top - bottom)
-    placed = _apart(wanted, LABEL_GAP)
-    for name, at, to in zip(ends, wanted, placed, strict=True):
-        label = axes.annotate(
-            name,
-            xy=(1.0, float(at)),
-            xytext=(1.055, float(to)),
-            xycoords="axes fraction",
-            textcoords="axes fraction",
-            fontsize=8.0,
-            va="center",
-            ha="left",
-            arrowprops={
-                "arrowstyle": "-",
-                "color": arms[name].colour,
-                "linewidth": 1.2,
-                "shrinkA": 1.0,
-                "shrinkB": 0.0,
-                "relpos": (0.0, 0.5),
-            },
-            annotation_clip=False,
-        )
-        label.set_in_layout(True)
-
-
-def _apart(wanted: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
-    """Returns heights at least ``gap`` apart, in order, near the wanted ones."""
-    order = np.argsort(wanted, kind="stable")
-    placed = wanted[order].copy()
-    steps = gap * np.arange(placed.size)
-    # Of all ascending sequences with that gap, pool neighbours that collide and centre
-    # each pool on its mean: isotonic regression of what is left without the gaps.
-    pools: list[tuple[float, int]] = []
-    for height in placed - steps:
-        mean, size = float(height), 1
-        while pools and pools[-1][0] >= mean:
-            before, n = pools.pop()
-            mean, size = (before * n + mean * size) / (n + size), n + size
-        pools.append((mean, size))
-    flat = np.repeat([mean for mean, _ in pools], [size for _, size in pools])
-    result = np.empty_like(placed)
-    result[order] = flat + steps
-    return result
-
-
-def plain(value: float, _: object = None) -> str:
-    """Returns a tick label without mathematics: 0.001, 1e-06."""
-    return f"{value:g}"
-
-
 def svg(figure: Figure) -> str:
     """Returns a figure as an SVG document on white, the same text on every run."""
     figure.set_facecolor("white")
-    return _written(figure)
+    return _slim(_written(figure))
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -324,18 +227,59 @@ def inline_svg(figure: Figure, name: str, label: str) -> str:
     text = re.sub(r"url\(#", f"url(#{name}-", text)
     for colour, variable_name in _NAMES.items():
         text = text.replace(colour, f"var(--{variable_name})")
-    return text
+    return _compact(text)
 
 
-def _settle(figure: Figure) -> None:
-    """Lays a figure out for good, in positions that are the same on every run.
+def _compact(text: str) -> str:
+    """Returns an inline figure without what a page does not need.
 
-    The solver behind the layout differs in its last bits from one run to the next.
+    Groups that nobody refers to are opened, numbers keep a tenth of a point, lettering
+    is that of the page.
     """
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    for axes in figure.axes:
-        axes.set_position(np.round(axes.get_position().bounds, 4).tolist())
+    text = re.sub(r' style="([^"]*)"', lambda found: _style(found[1]), _slim(text))
+    return _SPACE.sub("><", _EMPTY.sub("", _FLAT.sub("", text))) + "\n"
+
+
+def _style(text: str) -> str:
+    short = _NEEDLESS.sub("", text).removesuffix("; ")
+    return f' style="{short.replace("; ", ";").replace(": ", ":")}"' if short else ""
+
+
+def _slim(text: str) -> str:
+    """Returns SVG without groups that only carry an id, ids not used and long paths."""
+    text = _unwrapped(text)
+    return re.sub(r' d="([^"]*)"', lambda found: f' d="{_path(found[1])}"', text)
+
+
+def _unwrapped(text: str) -> str:
+    used = frozenset(re.findall(r'(?:href="#|url\(#)([^")]*)', text))
+    kept: list[bool] = []
+
+    def tag(found: re.Match[str]) -> str:
+        if found[0] == "</g>":
+            return found[0] if kept.pop() else ""
+        name = re.search(r' id="([^"]*)"', found[0])
+        bare = found[0]
+        if name is not None and name[1] not in used:
+            bare = bare.replace(name[0], "")
+        if bare in ("<g/>", "<g />"):
+            return ""
+        if bare.startswith("<g") and not bare.endswith("/>"):
+            kept.append(bare != "<g>")
+            return bare if kept[-1] else ""
+        return bare
+
+    return re.sub(r"<[^>]*>", tag, text)
+
+
+def _path(text: str) -> str:
+    """Returns the data of a path in tenths of a point, without needless letters."""
+    text = re.sub(
+        r"-?\d+\.\d+", lambda found: f"{round(float(found[0]), 1) + 0.0:g}", text
+    )
+    text = re.sub(r"\s*([A-Za-z])\s*", r"\1", text).strip()
+    # After a move or a line, further pairs are lines.
+    return re.sub(r"(?<=\d)L(?=[-\d])", " ", re.sub(r"\s+", " ", text))
 
 
 def _written(figure: Figure) -> str:
@@ -343,7 +287,6 @@ def _written(figure: Figure) -> str:
     buffer = io.BytesIO()
     nothing = dict.fromkeys(("Date", "Creator", "Type", "Format"))
     with styled():
-        _settle(figure)
         figure.savefig(buffer, format="svg", metadata=nothing)
     # A hundredth of a point is not seen, and its digits may differ between processors.
     # What is read, between the tags, stays as it is.

@@ -1,71 +1,27 @@
-"""Words for numbers: what is said on the page is decided here, by rule."""
+"""Sentences on what dials did and why a contrast came out as it did, by rule."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-import pandas as pd
+from experiments.report.findings import Dial
+from experiments.report.inputs import Leverage
+from experiments.report.words import figures, fine, percent, several, steps
+from experiments.statistics.aggregate import Behaviour
+from experiments.statistics.control import Expected
+from experiments.statistics.verdict import Outcome, Verdict
 
-from experiments.statistics.aggregate import Behaviour, Interval
-from experiments.statistics.paired import Comparison
-
-#: Share of steps at a clamp from which a dial is called dead.
+#: Share of steps at a bound from which a dial is called dead.
 DEAD_SHARE = 0.95
+
+#: Largest total variation between two arms below which their dial is called dead: their
+#: laws of selection then agree in all but one of a hundred draws.
+DEAD_LEVERAGE = 0.01
 
 #: Share of the population that effective parents must always reach for selection to be
 #: called nearly uniform.
 UNIFORM_SHARE = 0.95
-
-NONE = "none"
-MINUS = "\u2212"
-EN_DASH = "\u2013"
-
-
-def figures(value: float) -> str:
-    """Returns a number in three significant digits, ``none`` for NaN."""
-    if math.isnan(value):
-        return NONE
-    return f"{value:.3g}".replace("-", MINUS)
-
-
-def signed(value: float) -> str:
-    """Returns a difference with its sign and three decimals, ``none`` for NaN."""
-    if math.isnan(value):
-        return NONE
-    if value == 0.0:
-        return "0"
-    text = f"{value:+.3f}"
-    if float(text) == 0.0:
-        text = f"{value:+.0e}"
-    return text.replace("-", MINUS)
-
-
-def span(interval: Interval) -> str:
-    """Returns an interval of differences, ``none`` where there is none."""
-    if math.isnan(interval.low):
-        return NONE
-    return f"{signed(interval.low)} to {signed(interval.high)}"
-
-
-def percent(share: float) -> str:
-    """Returns a share in per cent; only exact 0 and 1 are called 0 % and 100 %."""
-    if math.isnan(share):
-        return NONE
-    if 0.0 < share < 0.01:
-        return "<1 %"
-    if 0.99 < share < 1.0:
-        return ">99 %"
-    return f"{100.0 * share:.0f} %"
-
-
-def steps(share: float) -> str:
-    """Returns how many steps a share means: in all, in none, in 97 % of steps."""
-    if share == 1.0:
-        return "in all steps"
-    if share == 0.0:
-        return "in no step"
-    return f"in {percent(share)} of steps"
 
 
 def dead(arm: Behaviour) -> str:
@@ -77,9 +33,9 @@ def dead(arm: Behaviour) -> str:
     if arm.minimum_share + arm.maximum_share >= DEAD_SHARE:
         where = "one of its bounds"
         if arm.maximum_share == 0.0:
-            where = "its floor"
+            where = "its lower bound"
         elif arm.minimum_share == 0.0:
-            where = "its ceiling"
+            where = "its upper bound"
         held = steps(min(1.0, arm.minimum_share + arm.maximum_share))
         return f"T was at {where} {held}"
     if arm.zero_diversity_share == 1.0 and arm.temperature_low < arm.temperature_high:
@@ -92,182 +48,172 @@ def dead_somewhere(arm: Behaviour) -> str:
     tasks = [task for task, dial in arm.tasks.items() if dead(dial)]
     if not tasks or dead(arm):
         return ""
-    return f"dead on {len(tasks)} of {len(arm.tasks)} tasks ({', '.join(tasks)})"
+    named = tasks if len(tasks) <= 3 else [*tasks[:2], "\u2026"]
+    return f"dead on {len(tasks)} of {len(arm.tasks)} tasks ({', '.join(named)})"
 
 
-def behaviour(arm: Behaviour, population: int | None = None) -> str:
-    """Returns a sentence about what the dials of an arm did.
-
-    Args:
-        arm: What they did.
-        population: Cap of the population, if it is one number.
-    """
-    if arm.n_runs == 0:
-        return "No run finished."
-    parts = [_temperature(arm), _diversity(arm), _parents(arm, population)]
-    text = "; ".join(part for part in parts if part) + "."
-    if dead(arm):
-        text = f"This dial is dead: {text}"
-    elif dead_somewhere(arm):
-        text = f"This dial is {dead_somewhere(arm)}. Over all tasks: {text}"
-    return text[0].upper() + text[1:]
-
-
-def _temperature(arm: Behaviour) -> str:
-    if dead(arm):
-        return dead(arm)
+def temperature(arm: Behaviour) -> str:
+    """Returns the range of T: 1, or 0.05 to 1.9; empty if it was not recorded."""
     if math.isnan(arm.temperature_low):
-        return "T was not recorded"
-    if arm.temperature_low == arm.temperature_high:
-        return f"T stayed at {figures(arm.temperature_low)}"
+        return ""
     low, high = figures(arm.temperature_low), figures(arm.temperature_high)
-    text = f"T moved between {low} and {high}, "
-    clamps = []
-    if arm.minimum_share > 0.0:
-        clamps.append(f"at its floor {steps(arm.minimum_share)}")
-    if arm.maximum_share > 0.0:
-        clamps.append(f"at its ceiling {steps(arm.maximum_share)}")
-    return text + (" and ".join(clamps) or "never at a clamp")
+    return low if low == high else f"{low} to {high}"
 
 
-def _diversity(arm: Behaviour) -> str:
+def bounds(arm: Behaviour) -> str:
+    """Returns how often T was cut, empty if it never was."""
+    shares = (("lower", arm.minimum_share), ("upper", arm.maximum_share))
+    found = [f"{side} {steps(share)}" for side, share in shares if share > 0.0]
+    return " and ".join(found)
+
+
+def diversity(arm: Behaviour) -> str:
+    """Returns what D was on average and how often it was zero."""
     if math.isnan(arm.zero_diversity_share):
-        return "D was not measured"
+        return "not measured"
     if arm.zero_diversity_share == 1.0:
-        return "" if "D was 0" in dead(arm) else "D was 0 in all steps"
-    mean = f"D was {figures(arm.mean_diversity)} on average"
+        return "0 in all steps"
+    mean = figures(arm.mean_diversity)
     if arm.zero_diversity_share == 0.0:
         return mean
-    return f"{mean} and 0 {steps(arm.zero_diversity_share)}"
+    return f"{mean}; 0 {steps(arm.zero_diversity_share)}"
 
 
-def _parents(arm: Behaviour, population: int | None) -> str:
-    if math.isnan(arm.parents_low):
+def parents(dial: Dial, population: int | None) -> str:
+    """Returns the effective parents in words, empty if they were not computed."""
+    low, high = dial.parents
+    if math.isnan(low):
         return ""
-    low, high = figures(arm.parents_low), figures(arm.parents_high)
-    text = f"effective parents {low}" if low == high else f"effective parents {low} to "
-    text += "" if low == high else high
+    text = percent if population is not None else figures
+    ends = text(low)
+    if text(low) != text(high):
+        ends = f"{text(low).removesuffix(' %')} to {text(high)}"
     if population is None:
-        return text
-    text += f" of {population}"
-    if arm.parents_low >= UNIFORM_SHARE * population:
-        text += ", so selection was nearly uniform"
-    return text
+        return ends
+    uniform = ", nearly uniform" if low >= UNIFORM_SHARE else ""
+    return f"{ends}{uniform}"
 
 
-def contrast(found: Comparison, dials: Mapping[str, Behaviour]) -> str:
-    """Returns a sentence on why a contrast came out as it did.
+def why(
+    verdict: Verdict,
+    dials: Mapping[str, Dial],
+    leverage: Leverage | None,
+    population: int | None = None,
+) -> str:
+    """Returns one or two sentences on why a contrast came out as it did.
 
     Args:
-        found: The comparison.
+        verdict: The verdict.
         dials: What the dials of each arm did.
+        leverage: How far apart the two arms' laws are, if that is known.
+        population: Cap of the population, if it is one number.
     """
-    arm, base = dials[found.arm], dials[found.base]
-    reasons = [
-        f"{name}: {reason}"
-        for name, reason in (
-            (found.arm, _reason(arm)),
-            (found.base, _reason(base)),
+    if leverage is not None and leverage[0] < DEAD_LEVERAGE:
+        variation, task = leverage
+        amount = (
+            "of selection never differ at all"
+            if variation == 0.0
+            else f"of selection never differ by more than {fine(variation)} of probability "
+            f"({task})"
         )
-        if reason
-    ]
-    text = "; ".join(reasons) if reasons else _levels(arm, base)
-    if found.identical:
-        start = "Identical: every paired difference is zero"
-    else:
-        start = f"The arm was better in {percent(found.better)} of pairs, ties half"
-    return f"{start}. {text}." if text else f"{start}."
+        return f"The two arms' laws {amount}: this dial is dead, no n decides it."
+    pair = [(name, dials[name]) for name in (verdict.arm, verdict.base)]
+    if nothing_ran(verdict):
+        return "No run of either arm finished."
+    parts = []
+    if verdict.identical and verdict.outcome is Outcome.EQUIVALENT:
+        parts.append("every paired difference is exactly 0")
+    elif leverage is not None:
+        variation, task = leverage
+        parts.append(
+            f"laws of selection differ by up to {fine(variation)} of probability ({task})"
+        )
+    parts += _reasons(pair) or _levels(pair, population)
+    text = "; ".join(parts)
+    # A name at the beginning keeps its first letter.
+    named = text.startswith((verdict.arm, verdict.base))
+    start = text if named else f"{text[:1].upper()}{text[1:]}"
+    sentences = [undecided(verdict)] if verdict.outcome is Outcome.INCONCLUSIVE else []
+    sentences += [f"{start}."] if text else []
+    return " ".join(sentences)
 
 
-def _reason(arm: Behaviour) -> str:
+def nothing_ran(verdict: Verdict) -> bool:
+    """Returns whether all runs of both arms failed, so that nothing is known."""
+    return verdict.identical and verdict.outcome is Outcome.INCONCLUSIVE
+
+
+def undecided(verdict: Verdict) -> str:
+    """Returns what would decide an open question."""
+    if not verdict.deciding:
+        return f"No size that would decide is known: {verdict.reason}."
+    sizes = " or ".join(
+        f"{several(size.n_tasks, 'task')} \u00d7 {several(size.n_seeds, 'pair')}"
+        for size in verdict.deciding
+    )
+    return f"Would decide: {sizes}."
+
+
+def _reasons(pair: Sequence[tuple[str, Dial]]) -> list[str]:
+    """Returns what is dead about two arms, once if it is the same."""
+    found = [(name, _reason(dial)) for name, dial in pair]
+    (_, one), (_, other) = found
+    if one and one == other:
+        return [f"in both arms {one}"]
+    return [f"{name}: {reason}" for name, reason in found if reason]
+
+
+def _reason(dial: Dial) -> str:
     """Returns what is dead about an arm, empty if nothing is."""
+    arm = dial.behaviour
+    if arm.n_runs == 0:
+        return "no run finished"
     somewhere = dead_somewhere(arm)
     return dead(arm) or (f"dial {somewhere}" if somewhere else "")
 
 
-def _levels(arm: Behaviour, base: Behaviour) -> str:
-    """Returns how the temperatures of two living dials compare."""
-    ranges = [
-        (dial.temperature_low, dial.temperature_high)
-        for dial in (arm, base)
-        if not math.isnan(dial.temperature_low)
+def _levels(pair: Sequence[tuple[str, Dial]], population: int | None) -> list[str]:
+    """Returns how two living dials compare."""
+    (_, arm), (_, base) = pair
+    found = []
+    for word, of in (
+        ("T", [temperature(dial.behaviour) for dial in (arm, base)]),
+        ("effective parents", [parents(dial, population) for dial in (arm, base)]),
+    ):
+        if all(of):
+            same = f"{word} {of[0]} in both"
+            found.append(same if of[0] == of[1] else f"{word} {of[0]} against {of[1]}")
+    cut = [
+        f"{name} at a bound {steps(min(1.0, share))}"
+        for name, dial in pair
+        for share in [dial.behaviour.minimum_share + dial.behaviour.maximum_share]
+        if share > 0.0
     ]
-    if len(ranges) < 2:
-        return ""
-    texts = [
-        figures(low) if low == high else f"{figures(low)} to {figures(high)}"
-        for low, high in ranges
+    zero = [
+        f"D = 0 {steps(dial.behaviour.zero_diversity_share)} of {name}"
+        for name, dial in pair
+        if dial.behaviour.zero_diversity_share > 0.0
     ]
-    if ranges[0] == ranges[1]:
-        return f"T was {texts[0]} in both"
-    return f"T was {texts[0]} against {texts[1]}"
+    return found + cut + zero
 
 
-def left_out(found: Comparison) -> str:
-    """Returns how many pairs a comparison did without."""
-    if found.n_left_out == 0:
-        return "no pair left out"
-    word = "pair" if found.n_left_out == 1 else "pairs"
-    return f"{found.n_left_out} {word} left out"
+def control(verdict: Verdict, expected: Expected, *, passed: bool) -> str:
+    """Returns how a control came out."""
+    start = f"{verdict.words}"
+    wanted = f"must be {expected}"
+    if expected is Expected.SAME and verdict.identical and passed:
+        return f"{start}: both drew the same random numbers, so it tested nothing"
+    return f"{start}, {wanted}"
 
 
-def failures(n_failed: int, n_runs: int) -> str:
+def failures(n_failed: int, n_runs: int, *, contrasts: bool) -> str:
     """Returns a sentence on runs that did not finish."""
     if n_failed == 0:
-        return f"All {n_runs} runs finished."
-    return (
-        f"{n_failed} of {n_runs} runs did not finish. They count as the worst value of "
-        "their task; a second table of contrasts leaves their pairs out."
-    )
-
-
-def convergence(task: str, curves: pd.DataFrame) -> str:
-    """Returns what the curves of one task show, for those who do not see them.
-
-    Args:
-        task: Label of the task.
-        curves: Its curves of log10 regret: arm, evaluation, centre.
-    """
-    if curves.empty:
-        return f"No run finished on {task}."
-    last = curves.sort_values("evaluation").groupby("arm", sort=True).last()
-    order = last["centre"].sort_values(kind="stable")
-    best, worst = order.index[0], order.index[-1]
+        return f"All {several(n_runs, 'run')} finished."
     text = (
-        f"Regret against evaluations on {task}. After "
-        f"{last['evaluation'].max():.0f} evaluations {best} is at "
-        f"{figures(10.0 ** order.iloc[0])}"
+        f"{n_failed:,} of {several(n_runs, 'run')} did not finish. They count as the "
+        "worst value of their task"
     )
-    if best == worst:
-        return f"{text}."
-    highest = figures(10.0 ** order.iloc[-1])
-    return f"{text}, the lowest, and {worst} at {highest}, the highest."
-
-
-def control(task: str, curves: pd.DataFrame) -> str:
-    """Returns what diversity and temperature did on one task.
-
-    Args:
-        task: Label of the task.
-        curves: Its curves: quantity, arm, evaluation, centre.
-    """
-    parts = []
-    for quantity, symbol in (("diversity", "D"), ("temperature", "T")):
-        centres = curves.loc[curves["quantity"] == quantity, "centre"]
-        if not centres.empty:
-            low, high = figures(centres.min()), figures(centres.max())
-            parts.append(f"mean {symbol} between {low} and {high}")
-    clamped = curves[curves["quantity"].isin(("floor", "ceiling"))]
-    held = sorted(clamped.loc[clamped["centre"] > 0.0, "arm"].unique())
-    parts.append(f"at a clamp at times: {', '.join(held) or NONE}")
-    return f"Control against evaluations on {task}: {'; '.join(parts)}."
-
-
-def forest(title: str, found: Comparison) -> str:
-    """Returns what the forest of one contrast shows."""
-    tasks = ", ".join(f"{task.task} {signed(task.effect)}" for task in found.tasks)
-    return (
-        f"{title}: mean paired difference {signed(found.effect)}, tasks fixed "
-        f"{span(found.tasks_fixed)}, tasks random {span(found.tasks_random)}. "
-        f"By task: {tasks}."
-    )
+    if contrasts:
+        return f"{text}; a second table leaves their pairs out."
+    return f"{text}."

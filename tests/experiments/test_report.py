@@ -13,9 +13,15 @@ import pandas as pd
 import pytest
 
 from experiments import table
-from experiments.report import page, sentences
-from experiments.statistics.aggregate import Behaviour, Interval
+from experiments.report import alternatives, page, sentences, words
+from experiments.report.answers import answer
+from experiments.report.findings import Dial, find
+from experiments.report.inputs import Contrast, Control, Leverage
+from experiments.statistics.aggregate import NO_INTERVAL, Behaviour, Interval
+from experiments.statistics.control import Expected
 from experiments.statistics.paired import Comparison, TaskEffect
+from experiments.statistics.size import Size
+from experiments.statistics.verdict import Outcome, Verdict
 from tests.experiments import synthetic
 
 Raw = tuple[pd.DataFrame, pd.DataFrame]
@@ -24,8 +30,6 @@ FAILED = ["trap_60-adaptive-1", "nk_32-fixed-0", "nk_32-fixed-1"]
 
 class Outline(HTMLParser):
     """What a page is made of, and whether its elements close in order."""
-
-    VOID = ("meta", "link", "br", "line", "path", "use", "rect")
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -36,7 +40,7 @@ class Outline(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
-        if tag not in ("meta", "link"):
+        if tag not in ("meta", "link", "br"):
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -58,7 +62,12 @@ def raw() -> Raw:
     return synthetic.tables(4)
 
 
-SMALL = dataclasses.replace(synthetic.PAGE, n_seeds=4)
+SMALL = dataclasses.replace(
+    synthetic.PAGE,
+    n_seeds=4,
+    controls=(Control("twin", "fixed", "A/A", "same"),),
+    leverage={("stuck", "fixed"): Leverage(0.003, "nk_32")},
+)
 
 
 @pytest.fixture(scope="module")
@@ -94,21 +103,19 @@ def test_the_same_tables_give_the_same_bytes_in_any_order_on_any_host(
     names = sorted(
         path.relative_to(written.parent) for path in written.parent.rglob("*.*")
     )
-    assert [str(name) for name in names] == [
-        "contrasts.csv",
-        "contrasts_by_task.csv",
-        "coverage.csv",
-        "figures/contrasts.svg",
-        "figures/control.svg",
-        "figures/convergence.svg",
+    tables = ("arms", "contrasts", "contrasts_by_task", "controls", "coverage")
+    figures = ("contrasts", "control", "convergence", "profile", "runtime")
+    assert {str(name) for name in names} == {
+        *(f"{name}.csv" for name in (*tables, "profile", "runtime", "scores")),
+        *(f"figures/{name}.{kind}" for name in figures for kind in ("svg", "pdf")),
         "report.html",
-        "scores.csv",
-    ]
+    }
     for name in names:
         one = (written.parent / name).read_bytes()
         assert one == (again.parent / name).read_bytes(), name
         assert b"elsewhere" not in one
-        assert b"\r" not in one
+        assert name.suffix == ".pdf" or b"\r" not in one
+        assert b"CreationDate" not in one
 
 
 def test_the_page_asks_nobody_for_anything(written: Path) -> None:
@@ -129,7 +136,7 @@ def test_every_picture_says_what_it_shows_and_every_id_is_there_once(
     pictures = [attributes for tag, attributes in elements if tag == "svg"]
     shown = [attributes for attributes in pictures if "aria-hidden" not in attributes]
     n_tasks, n_contrasts = len(SMALL.tasks), len(SMALL.contrasts)
-    assert len(shown) == 2 * n_tasks + n_contrasts + 1
+    assert len(shown) == 2 * n_tasks + n_contrasts + 1 + 2
     for attributes in shown:
         assert attributes["role"] == "img"
         assert len(attributes["aria-label"] or "") > 40
@@ -145,48 +152,73 @@ def test_every_table_scrolls_in_a_container_of_its_own(failing: Path) -> None:
         r'<div class="scroll"[^>]*tabindex="0"[^>]*>\s*<table', text
     )
     assert len(containers) == text.count("<table") == 6
+    assert text.count('<table class="stack') == 4
 
 
-def test_the_question_comes_first_then_the_contrasts(written: Path) -> None:
+def test_the_question_comes_first_then_the_answers_then_the_controls(
+    written: Path,
+) -> None:
     said = Outline(text_of(written)).said()
     order = [
         SMALL.question,
-        "Paired differences",
-        "negative = the arm is better than its base",
-        "Adaptive against fixed",
-        "What each arm is, and what it did",
+        "5 arms, 3 tasks, 4 seeds, 500 evaluations a run",
+        "Deviations from the registered plan: none.",
+        "an adaptive temperature is",
+        "Controls",
+        "The words",
+        "Which changes make a difference, and on which tasks?",
         "Which arm finds better solutions sooner?",
+        "did the temperature follow?",
+        "How many runs end how close",
+        "How many targets are reached",
+        "All numbers of the contrasts",
+        "What each arm is, and what it did",
         "Which runs are behind this",
-        "What was registered",
+        "What was registered, and what deviated",
         SMALL.plan_hash,
         SMALL.reproduce,
     ]
     at = -1
-    for words in order:
-        at = said.index(words, at + 1)
+    for one in order:
+        at = said.index(one, at + 1)
 
 
 def test_the_numbers_of_the_page_are_those_of_its_tables(written: Path) -> None:
     effects = pd.read_csv(written.parent / "contrasts.csv")
     said = Outline(text_of(written)).said()
     for row in effects.itertuples():
-        assert sentences.signed(row.difference) in said
-        interval = Interval(row.random_low, row.random_high)
-        assert sentences.span(interval) in said
+        assert words.signed(row.effect) in said
+        assert f"regret {words.change(row.effect)}" in said
+        interval = Interval(row.interval_random_low, row.interval_random_high)
+        assert words.span(interval) in said
+        assert words.changes(interval) in said
+        assert row.verdict in said
     by_task = pd.read_csv(written.parent / "contrasts_by_task.csv")
-    means = by_task.groupby(["arm", "base", "failed_runs"])["difference"].mean()
-    index = effects.set_index(["arm", "base", "failed_runs"])["difference"]
+    means = by_task.groupby(["arm", "base"])["effect"].mean()
+    index = effects.set_index(["arm", "base"])["effect"]
     pd.testing.assert_series_equal(
         means, index.sort_index(), check_exact=False, atol=1e-5
     )
 
 
-def test_an_arm_under_another_name_is_called_identical(written: Path) -> None:
+def test_an_arm_under_another_name_is_called_identical_and_tests_nothing(
+    written: Path,
+) -> None:
     effects = pd.read_csv(written.parent / "contrasts.csv").set_index("arm")
-    assert effects.loc["twin", "identical"].all()
-    assert not effects.loc["adaptive", "identical"].any()
+    assert effects.loc["twin", "identical"]
+    assert not effects.loc["adaptive", "identical"]
     said = Outline(text_of(written)).said()
-    assert said.count("Identical: every paired difference is zero.") == 1
+    assert said.count("Every paired difference is exactly 0") == 1
+    assert "both drew the same random numbers, so it tested nothing" in said
+    assert pd.read_csv(written.parent / "controls.csv")["passed"].all()
+
+
+def test_a_dead_dial_is_named_instead_of_a_size_that_would_decide(
+    written: Path,
+) -> None:
+    said = Outline(text_of(written)).said()
+    text = "never differ by more than 0.3 % of probability (nk_32): this dial is dead"
+    assert said.count(text) == 1
 
 
 def test_failures_are_shown_counted_and_left_out_once(failing: Path) -> None:
@@ -194,19 +226,21 @@ def test_failures_are_shown_counted_and_left_out_once(failing: Path) -> None:
     assert "3 of 60 runs did not finish." in said
     assert "The same with failed runs left out" in said
     assert "2 + 2 failed" in said
-    assert "ValueError: bad <text>" in said
-    assert "at line 1" not in said
+    assert "at line 1" in said
+    assert "ValueError: bad <text>" not in said
     effects = pd.read_csv(failing.parent / "contrasts.csv")
     mine = effects[effects["arm"] == "adaptive"].set_index("failed_runs")
-    assert mine.loc["worst", "n_pairs"] == 12
+    assert mine.loc["count as worst", "n_pairs"] == 12
     assert mine.loc["left out", "n_pairs"] == 9
-    assert mine.loc["worst", "difference"] != mine.loc["left out", "difference"]
+    assert mine.loc["count as worst", "effect"] != mine.loc["left out", "effect"]
 
 
 def test_a_study_without_failures_has_no_second_table(written: Path) -> None:
     said = Outline(text_of(written)).said()
     assert "All 60 runs finished." in said
     assert "left out" not in said
+    assert "second table" not in said
+    assert "failed_runs" not in (written.parent / "contrasts.csv").read_text()
 
 
 def test_an_arm_that_failed_everywhere_still_gives_a_page(
@@ -220,6 +254,30 @@ def test_an_arm_that_failed_everywhere_still_gives_a_page(
     assert "no pair left" in said
 
 
+def test_where_no_run_finished_there_are_words_and_no_empty_figures(
+    raw: Raw, tmp_path: Path
+) -> None:
+    runs = synthetic.with_failures(raw[0], raw[0]["cell"].tolist())
+    text = text_of(page.write(SMALL, runs, raw[1], tmp_path))
+    assert "No run finished, so there is nothing to draw." in text
+    assert "<figure" not in text
+    assert list((tmp_path / "figures").iterdir()) == []
+    said = Outline(text).said()
+    assert "EQUIVALENT (identical)" not in said
+    assert said.count("No run of either arm finished.") == len(SMALL.contrasts) - 1
+    assert said.count("regret unknown") == len(SMALL.contrasts)
+
+
+def test_a_task_on_which_nothing_finished_is_left_out_of_the_figures(
+    raw: Raw, tmp_path: Path
+) -> None:
+    cells = raw[0].loc[raw[0]["task"] == "nk_32", "cell"].tolist()
+    runs = synthetic.with_failures(raw[0], cells)
+    text = text_of(page.write(SMALL, runs, raw[1], tmp_path))
+    assert "Regret against evaluations on trap_60" in text
+    assert "Regret against evaluations on nk_32" not in text
+
+
 def test_one_task_one_seed_and_no_contrast_still_give_a_page(
     raw: Raw, tmp_path: Path
 ) -> None:
@@ -228,12 +286,30 @@ def test_one_task_one_seed_and_no_contrast_still_give_a_page(
     trajectories = trajectories[trajectories["cell"].isin(runs["cell"])]
     tiny = dataclasses.replace(ONE, n_seeds=1, contrasts=(), plan_hash="")
     said = Outline(text_of(page.write(tiny, runs, trajectories, tmp_path))).said()
-    assert "Paired differences" not in said
+    assert "exploratory" in said
     assert "no plan was registered" in said
     assert not (tmp_path / "figures" / "contrasts.svg").exists()
     with_one = dataclasses.replace(tiny, contrasts=SMALL.contrasts[:1])
     said = Outline(text_of(page.write(with_one, runs, trajectories, tmp_path))).said()
-    assert "none none" in said
+    assert "one task says nothing about others" in said
+    assert "1 task, 1 seed" in said
+
+
+def test_a_single_arm_is_one_arm(raw: Raw, tmp_path: Path) -> None:
+    runs = raw[0][raw[0]["arm"] == "fixed"]
+    trajectories = raw[1][raw[1]["cell"].isin(runs["cell"])]
+    alone = page.PageInput(
+        name="synthetic",
+        question="How does it do?",
+        arms=SMALL.arms[:1],
+        tasks=SMALL.tasks,
+        budget=500,
+        n_seeds=4,
+        reproduce="make",
+    )
+    said = Outline(text_of(page.write(alone, runs, trajectories, tmp_path))).said()
+    assert "1 arm, 3 tasks" in said
+    assert "1 arms" not in said
 
 
 def test_dials_that_were_not_measured_still_give_a_page(
@@ -246,13 +322,58 @@ def test_dials_that_were_not_measured_still_give_a_page(
     )
     runs = runs.assign(mean_diversity=math.nan, zero_diversity_share=math.nan)
     said = Outline(text_of(page.write(ONE, runs, blind, tmp_path))).said()
-    assert said.count("D was not measured") == len(ONE.arms)
+    assert said.count("not measured") == len(ONE.arms) + 2
 
 
 def test_tasks_of_different_budgets_are_said_to_be(raw: Raw, tmp_path: Path) -> None:
     more = dataclasses.replace(ONE, budget=800)
     said = Outline(text_of(page.write(more, *on_one_task(raw), tmp_path))).said()
     assert "500 to 800 evaluations a run" in said
+
+
+def test_deviations_and_parameters_stand_on_the_page(raw: Raw, tmp_path: Path) -> None:
+    more = dataclasses.replace(
+        ONE,
+        deviations=("the margin was 0.1",),
+        parameters={"fixed": ("temperature=fixed",), "stuck": ()},
+        code_version="abc123",
+    )
+    said = Outline(text_of(page.write(more, *on_one_task(raw), tmp_path))).said()
+    assert said.count("the margin was 0.1") == 2
+    assert "registered plan: none" not in said
+    assert "temperature=fixed" in said
+    assert "abc123" in said
+    assert "raw/manifest.json" in said
+
+
+def test_groups_of_contrasts_have_figures_of_their_own(
+    raw: Raw, tmp_path: Path
+) -> None:
+    groups = ("As shipped", "It's connected")
+    contrasts = tuple(
+        plan._replace(group=groups[index % 2])
+        for index, plan in enumerate(SMALL.contrasts)
+    )
+    grouped = dataclasses.replace(ONE, contrasts=contrasts)
+    text = text_of(page.write(grouped, *on_one_task(raw), tmp_path))
+    names = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert {"convergence_as_shipped.svg", "convergence_its_connected.pdf"} <= names
+    said = Outline(text).said()
+    for group in groups:
+        assert said.count(group) >= 5
+    assert "Grey: the other arms of the study" in said
+
+
+def test_twenty_arms_and_more_stay_small_and_highlight_a_few(tmp_path: Path) -> None:
+    tasks = {name: synthetic.BIG_TASKS[name] for name in synthetic.SWEEP.tasks[:2]}
+    raw = synthetic.tables(2, tasks=tasks, kinds=synthetic.SWEEP_KINDS, study="sweep")
+    sweep = dataclasses.replace(synthetic.SWEEP, tasks=tuple(tasks), n_seeds=2)
+    path = page.write(sweep, *raw, tmp_path)
+    assert path.stat().st_size < 250_000
+    text = text_of(path)
+    keys = re.findall(r'<ul class="key".*?</ul>', text, re.DOTALL)
+    assert {key.count("<li>") for key in keys} == {6}
+    assert text.count("Best first.") == 1
 
 
 def test_names_are_escaped(raw: Raw, tmp_path: Path) -> None:
@@ -266,7 +387,7 @@ def test_names_are_escaped(raw: Raw, tmp_path: Path) -> None:
     [
         ({"name": "other"}, "runs must be of the study other, got synthetic"),
         ({"tasks": ("onemax_64", "trap_60")}, "must have the tasks of .* nk_32"),
-        ({"arms": synthetic.PAGE.arms[:4], "contrasts": ()}, "arms of .* stuck"),
+        ({"arms": SMALL.arms[:4], "contrasts": (), "leverage": {}}, "arms of .* stuck"),
         ({"n_seeds": 5}, "runs must have 5 seeds as the study, got 4"),
     ],
 )
@@ -283,7 +404,24 @@ def test_tables_of_another_study_are_refused(
         ({"arms": ()}, "arms must not be empty"),
         ({"tasks": ()}, "tasks must not be empty"),
         ({"tasks": ("x", "x")}, "tasks must differ from each other"),
-        ({"contrasts": (page.Contrast("fixed", "?", "t"),)}, "name arms of the study"),
+        ({"contrasts": (Contrast("fixed", "?", "t"),)}, "contrasts must name arms"),
+        (
+            {"controls": (Control("?", "fixed", "t", "same"),)},
+            "controls must name arms",
+        ),
+        (
+            {"controls": (Control("twin", "fixed", "t", "equal"),)},
+            "expected must be one of same, better, worse, got 'equal'",
+        ),
+        (
+            {"controls": (Control("twin", "fixed", "t", "same", ("x",)),)},
+            "controls must name tasks of the study, got 'x'",
+        ),
+        ({"leverage": {("fixed", "?"): (0.1, "nk_32")}}, "leverage must name arms"),
+        ({"leverage": {("fixed", "twin"): (1.1, "nk_32")}}, "leverage must lie in"),
+        ({"parameters": {"?": ()}}, "parameters must name arms"),
+        ({"margin": 0.0}, "margin must be positive and finite, got 0.0"),
+        ({"alpha": 0.5}, "alpha must lie in"),
         ({"budget": 0}, "budget and n_seeds must be at least 1"),
     ],
 )
@@ -304,79 +442,80 @@ MOVING = Behaviour(
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "reason"),
     [
+        ({}, ""),
+        ({"minimum_share": 0.97}, "T was at its lower bound in 97 % of steps"),
+        ({"maximum_share": 1.0}, "T was at its upper bound in all steps"),
         (
-            {},
-            "T moved between 0.05 and 1.9, never at a clamp; D was 0.4 on average; "
-            "effective parents 12 to 55 of 100.",
+            {"minimum_share": 0.5, "maximum_share": 0.46},
+            "T was at one of its bounds in 96 % of steps",
         ),
         (
-            {"minimum_share": 0.97, "zero_diversity_share": 0.5},
-            "This dial is dead: T was at its floor in 97 % of steps; D was 0.4 on "
-            "average and 0 in 50 % of steps; effective parents 12 to 55 of 100.",
+            {"zero_diversity_share": 1.0},
+            "D was 0 in all steps, so T followed no diversity",
         ),
-        (
-            {"maximum_share": 1.0, "parents_low": math.nan},
-            "This dial is dead: T was at its ceiling in all steps; D was 0.4 on average.",
-        ),
-        (
-            {"minimum_share": 0.5, "maximum_share": 0.46, "parents_low": math.nan},
-            "This dial is dead: T was at one of its bounds in 96 % of steps; D was 0.4 "
-            "on average.",
-        ),
-        (
-            {"zero_diversity_share": 1.0, "parents_low": math.nan},
-            "This dial is dead: D was 0 in all steps, so T followed no diversity.",
-        ),
-        (
-            {"minimum_share": 0.2, "maximum_share": 0.005, "parents_low": math.nan},
-            "T moved between 0.05 and 1.9, at its floor in 20 % of steps and at its "
-            "ceiling in <1 % of steps; D was 0.4 on average.",
-        ),
-        (
-            {
-                "temperature_high": 0.05,
-                "zero_diversity_share": 1.0,
-                "parents_high": 12.0,
-            },
-            "T stayed at 0.05; D was 0 in all steps; effective parents 12 of 100.",
-        ),
-        (
-            {"temperature_low": math.nan, "zero_diversity_share": math.nan},
-            "T was not recorded; D was not measured; effective parents 12 to 55 of 100.",
-        ),
-        (
-            {"parents_low": 98.0, "parents_high": 99.5},
-            "T moved between 0.05 and 1.9, never at a clamp; D was 0.4 on average; "
-            "effective parents 98 to 99.5 of 100, so selection was nearly uniform.",
-        ),
-        ({"n_runs": 0}, "No run finished."),
+        ({"zero_diversity_share": 1.0, "temperature_high": 0.05}, ""),
     ],
 )
-def test_what_dials_did_is_said_by_rule(change: dict, sentence: str) -> None:
-    arm = dataclasses.replace(MOVING, **change)
-    assert sentences.behaviour(arm, 100) == sentence
+def test_a_dead_dial_is_recognised_by_rule(change: dict, reason: str) -> None:
+    assert sentences.dead(dataclasses.replace(MOVING, **change)) == reason
 
 
 def test_a_dial_that_is_dead_on_some_tasks_is_not_averaged_away() -> None:
     held = dataclasses.replace(MOVING, minimum_share=1.0)
-    tasks = {"t1": held, "t2": MOVING, "t3": held}
-    arm = dataclasses.replace(MOVING, minimum_share=2 / 3, tasks=tasks)
-    assert sentences.behaviour(arm).startswith(
-        "This dial is dead on 2 of 3 tasks (t1, t3). Over all tasks: T moved between "
-    )
-    assert "a: dial dead on 2 of 3 tasks (t1, t3)." in sentences.contrast(
-        EFFECT, {"a": arm, "b": STILL}
-    )
-    everywhere = dataclasses.replace(held, tasks={"t1": held, "t2": held})
-    assert sentences.behaviour(everywhere).startswith("This dial is dead: T was at its")
-    nowhere = dataclasses.replace(MOVING, tasks={"t1": MOVING})
-    assert sentences.behaviour(nowhere).startswith("T moved")
+    names = ("t1", "t2", "t3", "t4")
+    tasks = dict(zip(names, (held, MOVING, held, held), strict=True))
+    arm = dataclasses.replace(MOVING, minimum_share=0.75, tasks=tasks)
+    assert sentences.dead_somewhere(arm) == "dead on 3 of 4 tasks (t1, t3, t4)"
+    more = dataclasses.replace(arm, tasks={**tasks, "t5": held})
+    assert sentences.dead_somewhere(more) == "dead on 4 of 5 tasks (t1, t3, \u2026)"
+    assert sentences.dead_somewhere(dataclasses.replace(held, tasks=tasks)) == ""
+    dials = {"a": Dial(arm), "b": Dial(STILL)}
+    assert sentences.why(VERDICT, dials, None).startswith("a: dial dead on 3 of 4")
 
 
-def test_effective_parents_are_bare_where_no_population_is_known() -> None:
-    assert sentences.behaviour(MOVING).endswith("effective parents 12 to 55.")
+def test_what_dials_did_is_said_in_few_words() -> None:
+    assert sentences.temperature(MOVING) == "0.05 to 1.9"
+    assert sentences.temperature(STILL) == "1"
+    assert sentences.temperature(UNKNOWN) == ""
+    cut = dataclasses.replace(MOVING, minimum_share=0.2, maximum_share=0.005)
+    assert sentences.bounds(cut) == "lower in 20 % of steps and upper in <1 % of steps"
+    assert sentences.bounds(MOVING) == ""
+    assert sentences.diversity(MOVING) == "0.4"
+    assert sentences.diversity(UNKNOWN) == "not measured"
+    some = dataclasses.replace(MOVING, zero_diversity_share=0.5)
+    assert sentences.diversity(some) == "0.4; 0 in 50 % of steps"
+    none = dataclasses.replace(MOVING, zero_diversity_share=1.0)
+    assert sentences.diversity(none) == "0 in all steps"
+
+
+@pytest.mark.parametrize(
+    ("interval", "population", "text"),
+    [
+        (Interval(0.12, 0.55), 100, "12 to 55 %"),
+        (Interval(0.5, 0.5), 100, "50 %"),
+        (Interval(0.97, 1.0), 100, "97 to 100 %, nearly uniform"),
+        (Interval(12.0, 55.5), None, "12 to 55.5"),
+        (NO_INTERVAL, 100, ""),
+    ],
+)
+def test_effective_parents_are_shares_where_the_population_is_known(
+    interval: Interval, population: int | None, text: str
+) -> None:
+    assert sentences.parents(Dial(MOVING, interval), population) == text
+
+
+def test_effective_parents_are_those_of_full_populations(raw: Raw) -> None:
+    tables = table.tidy(*raw)
+    small = dataclasses.replace(SMALL, contrasts=(), controls=())
+    dial = find(small, tables).dials["fixed"]
+    assert dial.full
+    # T is 1 throughout, where the synthetic law always keeps the same share.
+    assert dial.parents.low == pytest.approx(math.exp(-0.4))
+    assert dial.parents.high == pytest.approx(math.exp(-0.4))
+    bigger = dataclasses.replace(small, population=5_000)
+    assert not find(bigger, tables).dials["fixed"].full
 
 
 EFFECT = Comparison(
@@ -392,33 +531,170 @@ EFFECT = Comparison(
     n_left_out=0,
     tasks=(TaskEffect(task="t", n_pairs=4, effect=-0.5, interval=Interval(-1, 0)),),
 )
+VERDICT = Verdict(
+    comparison=EFFECT,
+    outcome=Outcome.BETTER,
+    equivalence=Interval(-0.9, 0.1),
+    p=0.01,
+    p_holm=0.02,
+    a12=0.6,
+)
+WORSE = dataclasses.replace(VERDICT, outcome=Outcome.WORSE)
+EQUIVALENT = dataclasses.replace(VERDICT, outcome=Outcome.EQUIVALENT)
+IDENTICAL = dataclasses.replace(EQUIVALENT, identical=True)
+OPEN = dataclasses.replace(
+    VERDICT,
+    outcome=Outcome.INCONCLUSIVE,
+    reason="the interval holds zero and reaches beyond the margin",
+    deciding=(Size(12, 45), Size(30, 1)),
+)
+SLIGHT = dataclasses.replace(VERDICT, negligible=True)
 STILL = dataclasses.replace(MOVING, temperature_low=1.0, temperature_high=1.0)
 HELD = dataclasses.replace(MOVING, minimum_share=1.0)
-UNKNOWN = Behaviour(n_runs=0)
+UNKNOWN = Behaviour(n_runs=5)
 
 
 @pytest.mark.parametrize(
-    ("arm", "base", "reason"),
+    ("title", "verdict", "sentence"),
     [
-        (MOVING, STILL, " T was 0.05 to 1.9 against 1."),
-        (STILL, STILL, " T was 1 in both."),
-        (MOVING, UNKNOWN, ""),
-        (HELD, STILL, " a: T was at its floor in all steps."),
+        ("Does X beat Y?", VERDICT, "Yes: X is BETTER than Y."),
+        ("Does X beat Y?", WORSE, "No: X is WORSE than Y."),
+        ("Does X beat Y?", EQUIVALENT, "No: X is EQUIVALENT to Y."),
+        ("Does X beat Y?", IDENTICAL, "No: X is EQUIVALENT (identical) to Y."),
         (
-            *(HELD, HELD),
-            " a: T was at its floor in all steps; b: T was at its floor in all steps.",
+            "Does X beat Y?",
+            OPEN,
+            "Undecided: whether X is better than Y is INCONCLUSIVE.",
+        ),
+        (
+            "Does X beat Y?",
+            SLIGHT,
+            "Yes, negligibly: X is BETTER than Y, by a negligible amount.",
+        ),
+        ("Do X beat Y?", VERDICT, "Yes: X are BETTER than Y."),
+        ("Is X worse than Y on Z?", WORSE, "Yes: X is WORSE than Y on Z."),
+        ("Is X worse than Y?", VERDICT, "No: X is BETTER than Y."),
+        ("Does X matter?", WORSE, "Yes: X matters; a is WORSE than b."),
+        (
+            "Does X matter on Z?",
+            EQUIVALENT,
+            "No: X does not matter on Z; a is EQUIVALENT to b.",
+        ),
+        ("Does X matter?", OPEN, "Undecided: whether X matters is INCONCLUSIVE."),
+        ("Do X matter?", VERDICT, "Yes: X matter; a is BETTER than b."),
+        ("Does X help?", VERDICT, "Yes: X helps; a is BETTER than b."),
+        ("Does X help?", WORSE, "No: X hurts; a is WORSE than b."),
+        ("Does X help?", EQUIVALENT, "No: X does not help; a is EQUIVALENT to b."),
+        ("X against Y", VERDICT, "X against Y: a is BETTER than b."),
+        ("X against Y", OPEN, "X against Y: a is INCONCLUSIVE against b."),
+    ],
+)
+def test_a_question_is_answered_by_rule(
+    title: str, verdict: Verdict, sentence: str
+) -> None:
+    assert answer(title, verdict).sentence == sentence
+
+
+@pytest.mark.parametrize(
+    ("arm", "base", "verdict", "leverage", "text"),
+    [
+        (MOVING, STILL, VERDICT, None, "T 0.05 to 1.9 against 1."),
+        (STILL, STILL, VERDICT, None, "T 1 in both."),
+        (MOVING, UNKNOWN, VERDICT, None, ""),
+        (HELD, STILL, VERDICT, None, "a: T was at its lower bound in all steps."),
+        (
+            HELD,
+            HELD,
+            VERDICT,
+            None,
+            "In both arms T was at its lower bound in all steps.",
+        ),
+        (
+            *(STILL, STILL, IDENTICAL, None),
+            "Every paired difference is exactly 0; T 1 in both.",
+        ),
+        (
+            *(STILL, STILL, OPEN, None),
+            "Would decide: 12 tasks \u00d7 45 pairs or 30 tasks \u00d7 1 pair. "
+            "T 1 in both.",
+        ),
+        (
+            *(STILL, STILL, dataclasses.replace(OPEN, deciding=()), None),
+            "No size that would decide is known: the interval holds zero and reaches "
+            "beyond the margin. T 1 in both.",
+        ),
+        (
+            *(STILL, STILL, OPEN, Leverage(0.003, "t")),
+            "The two arms' laws of selection never differ by more than 0.3 % of "
+            "probability (t): this dial is dead, no n decides it.",
+        ),
+        (
+            *(STILL, STILL, OPEN, Leverage(0.0, "t")),
+            "The two arms' laws of selection never differ at all: this dial is dead, no "
+            "n decides it.",
+        ),
+        (
+            *(STILL, STILL, VERDICT, Leverage(0.12, "t")),
+            "Laws of selection differ by up to 12 % of probability (t); T 1 in both.",
+        ),
+        (Behaviour(n_runs=0), STILL, VERDICT, None, "a: no run finished."),
+        (
+            dataclasses.replace(MOVING, maximum_share=0.3, zero_diversity_share=0.1),
+            *(STILL, VERDICT, None),
+            "T 0.05 to 1.9 against 1; a at a bound in 30 % of steps; D = 0 in 10 % of "
+            "steps of a.",
         ),
     ],
 )
 def test_why_a_contrast_came_out_is_said_by_rule(
-    arm: Behaviour, base: Behaviour, reason: str
+    arm: Behaviour,
+    base: Behaviour,
+    verdict: Verdict,
+    leverage: Leverage | None,
+    text: str,
 ) -> None:
-    dials = {"a": arm, "b": base}
-    start = "The arm was better in 62 % of pairs, ties half."
-    assert sentences.contrast(EFFECT, dials) == start + reason
-    same = dataclasses.replace(EFFECT, identical=True)
-    start = "Identical: every paired difference is zero."
-    assert sentences.contrast(same, dials) == start + reason
+    dials = {"a": Dial(arm), "b": Dial(base)}
+    assert sentences.why(verdict, dials, leverage) == text
+
+
+def test_a_control_says_what_it_is_and_must_be() -> None:
+    same = sentences.control(OPEN, Expected.SAME, passed=True)
+    assert same == "INCONCLUSIVE, must be neither better nor worse"
+    worse = sentences.control(VERDICT, Expected.WORSE, passed=False)
+    assert worse == "BETTER, must be worse"
+
+
+@pytest.mark.parametrize(
+    ("effect", "text"),
+    [
+        (0.0, "the same"),
+        (math.log10(0.97), "3 % lower"),
+        (math.log10(1.034), "3.4 % higher"),
+        (math.log10(0.88), "12 % lower"),
+        (math.log10(0.4), "2.5 times lower"),
+        (math.log10(2.0), "2.0 times higher"),
+        (math.log10(150.0), "150 times higher"),
+        (1e-6, "<0.1 % higher"),
+        (math.nan, "none"),
+    ],
+)
+def test_differences_are_said_in_units_of_people(effect: float, text: str) -> None:
+    assert words.change(effect) == text
+
+
+def test_an_interval_of_one_direction_says_it_once() -> None:
+    ends = [math.log10(share) for share in (0.92, 0.98, 1.02, 3.0)]
+    assert words.changes(Interval(ends[0], ends[1])) == "8 % to 2 % lower"
+    assert words.changes(Interval(ends[0], ends[2])) == "8 % lower to 2 % higher"
+    assert words.changes(Interval(ends[2], ends[3])) == "2 % higher to 3.0 times higher"
+    assert words.changes(NO_INTERVAL) == "none"
+    assert words.changes(Interval(0.0, 0.0)) == "the same"
+
+
+def test_one_thing_is_singular() -> None:
+    assert [words.several(n, "arm") for n in (0, 1, 4320)] == [
+        *("0 arms", "1 arm", "4,320 arms")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -435,7 +711,7 @@ def test_why_a_contrast_came_out_is_said_by_rule(
 def test_differences_carry_their_sign_and_small_ones_are_not_zero(
     value: float, text: str
 ) -> None:
-    assert sentences.signed(value) == text
+    assert words.signed(value) == text
 
 
 @pytest.mark.parametrize(
@@ -449,21 +725,14 @@ def test_differences_carry_their_sign_and_small_ones_are_not_zero(
     ],
 )
 def test_only_exact_shares_are_called_all_or_none(share: float, text: str) -> None:
-    assert sentences.steps(share) == text
+    assert words.steps(share) == text
 
 
 def test_numbers_that_are_not_there_are_called_none() -> None:
-    assert sentences.figures(math.nan) == "none"
-    assert sentences.percent(math.nan) == "none"
-    assert sentences.span(Interval(math.nan, math.nan)) == "none"
-    assert sentences.span(Interval(-1.0, 0.25)) == "\u22121.000 to +0.250"
-
-
-def test_pairs_left_out_are_counted_in_words() -> None:
-    texts = [
-        sentences.left_out(dataclasses.replace(EFFECT, n_left_out=n)) for n in range(3)
-    ]
-    assert texts == ["no pair left out", "1 pair left out", "2 pairs left out"]
+    assert words.figures(math.nan) == "none"
+    assert words.percent(math.nan) == "none"
+    assert words.span(Interval(math.nan, math.nan)) == "none"
+    assert words.span(Interval(-1.0, 0.25)) == "\u22121.000 to +0.250"
 
 
 def test_alternative_texts_name_the_ends_of_the_curves() -> None:
@@ -474,26 +743,29 @@ def test_alternative_texts_name_the_ends_of_the_curves() -> None:
             "centre": [0.0, -1.0, 0.0, -2.0],
         }
     )
-    text = sentences.convergence("t", lines)
+    text = alternatives.convergence("t", lines)
     assert text == (
         "Regret against evaluations on t. After 100 evaluations b is at 0.01, the "
         "lowest, and a at 0.1, the highest."
     )
-    assert sentences.convergence("t", lines[:2]).endswith("a is at 0.1.")
-    assert sentences.convergence("t", lines[:0]) == "No run finished on t."
+    assert alternatives.convergence("t", lines[:2]).endswith("a is at 0.1.")
     dials = lines.assign(quantity=["diversity", "diversity", "floor", "floor"])
-    assert sentences.control("t", dials) == (
-        "Control against evaluations on t: mean D between \u22121 and 0; at a clamp at "
-        "times: none."
+    assert alternatives.control("t", dials) == (
+        "Dials against evaluations on t: mean diversity D between \u22121 and 0; T at a "
+        "bound at times: none."
     )
     dials["centre"] = np.abs(dials["centre"])
-    assert sentences.control("t", dials).endswith("at a clamp at times: b.")
-    assert "t \u22120.500" in sentences.forest("Title", EFFECT)
+    assert alternatives.control("t", dials).endswith("T at a bound at times: b.")
+    text = alternatives.forest("Title", VERDICT)
+    assert text.startswith("Title BETTER: mean paired difference \u22120.500")
+    assert "t \u22120.500" in text
 
 
 def test_a_contrast_more_does_not_change_the_intervals_of_others(raw: Raw) -> None:
     tables = table.tidy(*raw)
     fewer = dataclasses.replace(SMALL, contrasts=SMALL.contrasts[1:])
-    assert repr(page.find(fewer, tables).comparisons) == repr(
-        page.find(SMALL, tables).comparisons[1:]
+    few, all_ = (
+        [verdict.comparison for verdict in find(study, tables).verdicts]
+        for study in (fewer, SMALL)
     )
+    assert repr(few) == repr(all_[1:])
