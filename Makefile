@@ -7,6 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CHECKED := $(VENV)/.checked
+BROWSER := tests/browser/node_modules/.ready
 
 .DEFAULT_GOAL := help
 .PHONY: help ablation study smoke test check benchmarks clean
@@ -23,10 +24,10 @@ study: $(READY) ## Run any study: make study STUDY=smoke
 smoke: ## Run the study of a few seconds
 	@$(MAKE) --no-print-directory study STUDY=smoke
 
-test: $(READY) ## Run all tests
+test: $(READY) $(BROWSER) ## Run all tests
 	@$(BIN)/pytest
 
-check: $(READY) $(CHECKED) ## Check format, lint and types, then run all tests
+check: $(READY) $(CHECKED) $(BROWSER) ## Check format, lint and types, then run all tests
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
@@ -49,6 +50,12 @@ $(READY): pyproject.toml Makefile
 	@$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]' || { \
 		echo "the packages could not be installed: see the message above; a network or an index of packages is needed"; exit 1; }
 	@touch $@
+
+# axe-core, for the tests of the page in a browser; they say so where it is missing.
+$(BROWSER): tests/browser/package.json tests/browser/package-lock.json
+	@mkdir -p $(@D)
+	@if command -v npm >/dev/null 2>&1; then npm ci --prefix tests/browser --silent --no-audit --no-fund && touch $@; \
+	else echo "npm is not installed: the tests of the page in a browser will be skipped"; fi
 
 $(CHECKED): $(READY)
 	@$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test,check]'

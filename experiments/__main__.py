@@ -86,6 +86,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ConfigurationError, FolderLocked, PlanTampered) as error:
         print(f"boltzmem: {error}", file=sys.stderr)
         return 2
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        print(f"boltzmem: {error.strerror or error}{where}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print(
             "\nboltzmem: interrupted; what was finished is kept, and the same command "

@@ -187,7 +187,8 @@ def unfinished_row(cell: Cell, status: str, failure: str) -> Row:
         "plain": cell.plain_id,
         "code": code_version(),
         "status": status,
-        "failure": failure,
+        # What somebody's exception says need not be encodable.
+        "failure": failure.encode("utf-8", "backslashreplace").decode(),
     }
 
 
@@ -198,10 +199,10 @@ def computed(study: Study, cell: Cell) -> Row:
     try:
         outcome = _outcome(study, cell)
     except (Exception, SystemExit):
-        return {**row, "status": "failed", "failure": traceback.format_exc(limit=-8)}
+        return unfinished_row(cell, "failed", traceback.format_exc(limit=-8))
     if math.isnan(outcome.best):
         reason = f"none of {outcome.evaluations} evaluations gave a score"
-        return {**row, "status": "failed", "failure": reason}
+        return unfinished_row(cell, "failed", reason)
     return {**row, "seconds": time.perf_counter() - start, **_measures(outcome)}
 
 

@@ -18,6 +18,7 @@ from hydra.errors import HydraException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
 
 
 class ConfigurationError(ValueError):
@@ -42,7 +43,7 @@ class Composer:
             ``conf``.
 
     Raises:
-        ConfigurationError: The folder does not exist.
+        ConfigurationError: The folder does not exist, or holds a name of ours.
     """
 
     def __init__(self, config_dir: Path | None = None) -> None:
@@ -54,8 +55,10 @@ class Composer:
                 raise ConfigurationError(
                     f"--config-dir must be a folder, got {str(config_dir)!r}"
                 )
-            self._search = [f"hydra.searchpath=[file://{config_dir.resolve()}]"]
+            place = quoted(f"file://{config_dir.resolve()}")
+            self._search = [f"hydra.searchpath=[{place}]"]
             self._folders.insert(0, config_dir)
+            _refuse_shadows(config_dir)
 
     def compose(self, name: str, overrides: Sequence[str] = ()) -> DictConfig:
         """Returns the configuration ``name`` under ``overrides``, not yet resolved.
@@ -69,7 +72,12 @@ class Composer:
         with _hydra():
             try:
                 config = compose(name, overrides=[*self._search, *overrides])
-            except (HydraException, OmegaConfBaseException) as error:
+            except (
+                HydraException,
+                OmegaConfBaseException,
+                YAMLError,
+                UnicodeDecodeError,
+            ) as error:
                 message = explained(error) + self._choices(name, overrides, str(error))
                 raise ConfigurationError(message) from error
         self._composed[key] = config
@@ -117,7 +125,8 @@ class Composer:
         for folder in self._folders:
             path = folder / group / f"{name}.yaml"
             if path.is_file():
-                for line in path.read_text(encoding="utf-8").splitlines():
+                text = path.read_bytes().decode(errors="replace")
+                for line in text.splitlines():
                     if line.startswith("#") and "@package" not in line:
                         return line.removeprefix("#").strip()
         return ""
@@ -139,6 +148,18 @@ class Composer:
                     if path.name.endswith(".yaml"):
                         found[path.name.removesuffix(".yaml")] = None
         return sorted(found)
+
+
+def _refuse_shadows(folder: Path) -> None:
+    """Refuses a folder with a name of ours: Hydra would silently read ours instead."""
+    ours = files("conf")
+    for path in sorted(folder.rglob("*.yaml")):
+        name = path.relative_to(folder)
+        if ours.joinpath(*name.parts).is_file():
+            raise ConfigurationError(
+                f"{path} has the name of a configuration of ours, which would be read "
+                "instead: give it another"
+            )
 
 
 def explained(error: Exception) -> str:

@@ -13,7 +13,7 @@ import os
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -31,7 +31,7 @@ TRAJECTORY = pa.schema(
     [
         ("cell", pa.string()),
         ("evaluation", pa.list_(pa.int32())),
-        ("best", pa.list_(pa.float32())),
+        ("best", pa.list_(pa.float64())),
         ("diversity", pa.list_(pa.float32())),
         ("used_diversity", pa.list_(pa.float32())),
         ("temperature", pa.list_(pa.float32())),
@@ -89,23 +89,32 @@ class ShardWriter:
     """
 
     def __init__(self, folder: Path, name: str) -> None:
-        path = folder / _SHARDS / f"{name}.jsonl"
+        self._path = folder / _SHARDS / f"{name}.jsonl"
+        self._file: IO[bytes] | None = None
+
+    def _open(self) -> IO[bytes]:
+        path = self._path
         path.parent.mkdir(parents=True, exist_ok=True)
         torn = path.exists() and path.stat().st_size and not _ends_line(path)
-        self._file = path.open("ab")
+        file = path.open("ab")
         if torn:
             # A line torn by a kill must not swallow the first row after it.
-            self._file.write(b"\n")
+            file.write(b"\n")
+        return file
 
     def write(self, rows: Iterable[Row]) -> None:
         """Appends ``rows`` and waits until they are on the disk."""
+        if self._file is None:
+            # Not before: a run that computes nothing leaves no shard.
+            self._file = self._open()
         self._file.write(b"".join(_line(row) for row in rows))
         self._file.flush()
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
         """Closes the shard."""
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
 
 def _ends_line(path: Path) -> bool:
@@ -138,7 +147,8 @@ def _row(line: bytes) -> Row | None:
         row = json.loads(body)
     except ValueError:
         return None
-    return row if isinstance(row, dict) and "cell" in row else None
+    whole = isinstance(row, dict) and isinstance(row.get("cell"), str)
+    return row if whole and isinstance(row.get("status"), str) else None
 
 
 def read_shards(folder: Path, *, light: bool = False) -> Shards:
@@ -153,6 +163,8 @@ def read_shards(folder: Path, *, light: bool = False) -> Shards:
     rows: dict[str, Row] = {}
     damaged = 0
     for path in sorted((folder / _SHARDS).glob("*.jsonl")):
+        if not path.is_file():
+            continue
         for line in path.read_bytes().split(b"\n"):
             if not line:
                 continue

@@ -32,6 +32,8 @@ from experiments.contracts import Proposer, Task, Weighting
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.+=,-]*", re.IGNORECASE)
 
 
+#: Beyond this many seeds a study is a slip of the keyboard.
+MOST_SEEDS = 100_000
 #: What an arm may be given of another run: see ``Arm``.
 REPLAYS = ("nothing", "schedule", "mean")
 #: What a control may have to come out as.
@@ -260,7 +262,9 @@ def _proposer_of(
     return entry, {}
 
 
-def _schema(node: DictConfig) -> StudyConfig:
+def _schema(node: object) -> StudyConfig:
+    if not isinstance(node, DictConfig):
+        raise ConfigurationError(f"study must be a study, got {node!r}")
     known = ", ".join(f.name for f in dataclasses.fields(StudyConfig))
     needed = [
         f.name
@@ -303,7 +307,7 @@ def load(overrides: Sequence[str] = (), config_dir: Path | None = None) -> Study
     """
     composer = Composer(config_dir)
     base = _checked(composer.compose("config", overrides))
-    config = _schema(base.study)
+    config = _schema(base.get("study"))
     if named := _arm_name(overrides):
         arms = [_command_line_arm(composer, base, named, overrides)]
         return _study(config, composer, arms, [])
@@ -374,7 +378,7 @@ def load_sweep(
             ContrastConfig(arm.name, arms[0].name, f"{arm.name} against {arms[0].name}")
             for arm in arms[1:]
         ]
-        config = _schema(composer.compose("config", outer).study)
+        config = _schema(composer.compose("config", outer).get("study"))
         studies.append((_study(config, composer, arms, contrasts), [*outer, *of_arm]))
     return studies
 
@@ -485,7 +489,7 @@ def _study(
     try:
         margin = memory.positive("study.margin", config.margin)
         alpha = memory.within("study.alpha", config.alpha, 0.001, 0.5)
-        seeds = memory.count("study.seeds", config.seeds, minimum=1)
+        seeds = memory.count("study.seeds", config.seeds, 1, MOST_SEEDS)
         initial = memory.count("study.initial", config.initial, minimum=1)
         instances = tuple(
             memory.count("study.instances", instance, minimum=1)

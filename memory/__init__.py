@@ -1,5 +1,6 @@
 """boltzmem: an evolutionary memory whose parent selection can be replayed."""
 
+from memory.codec import CorruptEntry, UnknownEvent
 from memory.control import Step, checked_law, control_step, effective_parents
 from memory.evolution import ConfigurationMismatch, EvolutionaryMemory, Parent
 from memory.policies import (
@@ -34,13 +35,25 @@ from memory.records import (
 )
 from memory.settings import Settings, description, differences, fingerprint
 from memory.stores.in_memory import InMemoryJournal
-from memory.stores.journal import Entry, Journal, JournalTrimmed
+from memory.stores.journal import (
+    Appended,
+    Entry,
+    Journal,
+    JournalRewound,
+    JournalTrimmed,
+    JournalUnavailable,
+    JournalUnreadable,
+    PopulationSize,
+)
+from memory.stores.urls import list_populations, open_journal, purge
 from memory.temperature.fixed import Fixed
 from memory.temperature.yoked import Yoked
 
 __all__ = [
+    "Appended",
     "ConfigurationMismatch",
     "Control",
+    "CorruptEntry",
     "Diversity",
     "Draw",
     "Entry",
@@ -48,12 +61,16 @@ __all__ = [
     "Fixed",
     "InMemoryJournal",
     "Journal",
+    "JournalRewound",
     "JournalTrimmed",
+    "JournalUnavailable",
+    "JournalUnreadable",
     "KeyedRandom",
     "Mapping",
     "Parent",
     "Pick",
     "Population",
+    "PopulationSize",
     "Provenance",
     "Record",
     "Scaling",
@@ -66,6 +83,7 @@ __all__ = [
     "Survival",
     "Temperature",
     "Tracker",
+    "UnknownEvent",
     "View",
     "Yoked",
     "checked_law",
@@ -77,7 +95,10 @@ __all__ = [
     "fingerprint",
     "flag",
     "key_of",
+    "list_populations",
+    "open_journal",
     "positive",
+    "purge",
     "real",
     "upstream",
     "utf8",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import combinations, pairwise, product
 from typing import NamedTuple
 
@@ -31,6 +32,9 @@ LEFT, RIGHT = 33.0, 3.7
 # Exponents further apart than this do not compete: the lighter factor is below the
 # rounding of the heavier.
 GAP = 37.0
+
+# Up to this range of exponents their differences are good to about 1e-10 as floats.
+PLAIN_REACH = 1e6
 
 # Bounds of the nodes, and of the numbers per group (32 MB), that are held at once.
 NODES = 250
@@ -97,6 +101,8 @@ def candidate_law(
     barren = [term for term in barren if term.probability > 0.0]
     if barren:
         chosen += law_of(scores, np.zeros(scores.size), 1.0, barren)
+    if not abs(chosen.sum() - 1.0) < 1e-9:
+        raise ArithmeticError(f"the law must sum to one, got {chosen.sum()!r}")
     return exploration / scores.size + (1.0 - exploration) * chosen
 
 
@@ -136,16 +142,34 @@ def _term(probability: float, *groups: tuple[Places, int]) -> Term:
     return Term(probability, tuple((members, k) for members, k in groups if k > 0))
 
 
-def _ordered(scores: Floats, logs: Floats, temperature: float) -> Places:
-    """Returns the places of the positive factors, the heaviest first."""
+def _ladder(scores: Floats, logs: Floats, temperature: float) -> tuple[Places, Floats]:
+    """Returns the places of the positive factors, the heaviest first, and the drops.
+
+    Returns:
+        ``(m,)`` places, and the ``(m - 1,)`` drops of the logarithm from one factor to
+        the next, not negative.
+    """
     live = np.flatnonzero(logs > -math.inf)
-    if live.size == 0:
-        return live
     values, powers = scores[live], logs[live]
-    with np.errstate(over="ignore"):
+    if live.size < 2:
+        return live, np.zeros(0)
+    with np.errstate(over="ignore", invalid="ignore"):
         exponents = (values - values.max()) / temperature + powers
-    # Where the exponents are beyond the floats the scores alone decide.
-    return live[np.lexsort((powers, values, exponents))[::-1]]
+        reach = np.ptp(exponents)
+    if reach < PLAIN_REACH:
+        order = np.lexsort((powers, values, exponents))[::-1]
+        values, powers = values[order], powers[order]
+        drops = (values[:-1] - values[1:]) / temperature - np.diff(powers)
+        return live[order], np.maximum(drops, 0.0)
+    # Floats would take lesser factors for equal beside a giant: exact numbers do not.
+    heat = Fraction(temperature)
+    exact = [
+        Fraction(v) / heat + Fraction(p)
+        for v, p in zip(values.tolist(), powers.tolist(), strict=True)
+    ]
+    order = np.array(sorted(range(live.size), key=exact.__getitem__, reverse=True))
+    falling = [float(min(exact[i] - exact[j], PLAIN_REACH)) for i, j in pairwise(order)]
+    return live[order], np.array(falling)
 
 
 def enumerated(
@@ -161,7 +185,7 @@ def enumerated(
         temperature: Positive temperature, in units of score.
         terms: Law of the list.
     """
-    order = _ordered(scores, logs, temperature)
+    order, _ = _ladder(scores, logs, temperature)
     rank = np.full(scores.size, scores.size)
     rank[order] = np.arange(order.size)
     values = np.where(logs > -math.inf, scores, -math.inf)
@@ -197,16 +221,12 @@ def integrated(
         terms: Law of the list.
     """
     law = np.zeros(scores.size)
-    order = _ordered(scores, logs, temperature)
+    order, drops = _ladder(scores, logs, temperature)
     rank = np.full(scores.size, scores.size)
     rank[order] = np.arange(order.size)
-    values, powers = scores[order], logs[order]
-    with np.errstate(over="ignore"):
-        drops = (values[:-1] - values[1:]) / temperature - np.diff(powers)
     edges = [0, *(np.flatnonzero(drops > GAP) + 1).tolist(), order.size]
     for start, stop in pairwise(edges):
-        exponents = (values[start:stop] - values[start]) / temperature
-        exponents += powers[start:stop] - powers[start]
+        exponents = -np.concatenate([[0.0], np.add.accumulate(drops[start : stop - 1])])
         for term in terms:
             for low, high, nodes in _windows(exponents, term):
                 first, last = start + low, start + high

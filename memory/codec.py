@@ -13,7 +13,15 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
 from memory.policies import Features
-from memory.records import Draw, Provenance, Solution, Status
+from memory.records import (
+    Draw,
+    Provenance,
+    Solution,
+    Status,
+    checked_draw,
+    real,
+    utf8,
+)
 
 
 class Configured(NamedTuple):
@@ -62,25 +70,56 @@ def row(event: Event) -> bytes:
     return _encode([f"{kind}/{_VERSIONS[kind]}", *event]).encode()
 
 
-def event(row: bytes) -> Event:
-    """Returns the event of ``row``.
+class CorruptEntry(ValueError):
+    """An entry that no release of ours can have written."""
+
+
+def event(row: bytes, seq: int = 0) -> Event:
+    """Returns the event of ``row``, its fields checked.
+
+    Args:
+        row: Bytes of an entry.
+        seq: Its place in the journal, for the message.
 
     Raises:
         UnknownEvent: Its kind or version is not known.
-        ValueError: ``row`` is no row of ours.
+        CorruptEntry: It is no row of ours; the message names entry and reason.
     """
+    try:
+        return _event(row)
+    except UnknownEvent:
+        raise
+    except (ValueError, TypeError) as error:
+        raise CorruptEntry(f"entry {seq} of the journal is corrupt: {error}") from error
+
+
+def _event(row: bytes) -> Event:
     fields = json.loads(row)
     if not isinstance(fields, list) or not fields or not isinstance(fields[0], str):
         raise ValueError(f"a row must be an array that begins with a kind, got {row!r}")
     match fields[0]:
         case "remembered/1":
             _, scope, id_, score, weight, draw, features = fields
-            return Remembered(scope, id_, score, weight, draw and Draw(*draw), features)
+            if weight != 1.0 and real("weight", weight) < 0.0:
+                raise ValueError(f"weight must not be negative, got {weight!r}")
+            return Remembered(
+                utf8("scope", scope),
+                utf8("id", id_),
+                real("score", score),
+                real("weight", weight),
+                draw and checked_draw(Draw(*draw)),
+                features,
+            )
         case "failed/1":
             _, scope, id_, draw = fields
-            return Failed(scope, id_, draw and Draw(*draw))
+            return Failed(
+                utf8("scope", scope),
+                utf8("id", id_),
+                draw and checked_draw(Draw(*draw)),
+            )
         case "configured/1":
-            return Configured(*fields[1:])
+            _, scope, fingerprint = fields
+            return Configured(utf8("scope", scope), utf8("fingerprint", fingerprint))
     kind, _, version = fields[0].partition("/")
     known = ", ".join(f"{name}/{number}" for name, number in _VERSIONS.items())
     raise UnknownEvent(

@@ -97,10 +97,15 @@ def control_step(
     if law:
         number = effective_parents(checked_law(selection, view, control.temperature))
     pick = selection.draw(view, control.temperature, rng)
-    if not 0 <= pick.place < view.scores.size:
+    place = pick.place
+    if isinstance(place, bool) or not isinstance(place, int | np.integer):
+        raise TypeError(
+            f"{type(selection).__name__} must pick a place by its index, got {place!r}"
+        )
+    if not 0 <= place < view.scores.size:
         raise ValueError(
             f"{type(selection).__name__} must pick a place in "
-            f"[0, {view.scores.size}), got {pick.place!r}"
+            f"[0, {view.scores.size}), got {place!r}"
         )
     return Step(
         diversity=signal.diversity,
@@ -113,5 +118,5 @@ def control_step(
         effective_parents=number,
         explored=pick.explored,
         u=pick.u,
-        pick=int(pick.place),
+        pick=int(place),
     )

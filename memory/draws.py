@@ -112,9 +112,9 @@ def boltzmann_factors(
     with np.errstate(over="ignore"):
         exponents = scores - np.maximum.reduce(scores)
         exponents /= temperature
-    if weights is not None:
-        exponents += power * np.log(weights)
-        exponents -= np.maximum.reduce(exponents)
+        if weights is not None:
+            exponents += power * np.log(weights)
+            exponents -= np.maximum.reduce(exponents)
     factors: Floats = np.exp(exponents, out=exponents)
     return factors
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from types import TracebackType
 from typing import NamedTuple, cast
 
@@ -19,18 +20,20 @@ from memory.policies import Floats, View
 from memory.population.state import Population
 from memory.randomness import KeyedRandom
 from memory.records import (
+    LARGEST_INDEX,
     NO_METADATA,
     Draw,
     Provenance,
     Scalar,
     Solution,
     Status,
+    checked_draw,
     count,
     utf8,
 )
 from memory.settings import Settings, description, differences, fingerprint
 from memory.stores.in_memory import InMemoryJournal
-from memory.stores.journal import Journal
+from memory.stores.journal import LIMIT, Entry, Journal
 
 
 class Parent(NamedTuple):
@@ -55,6 +58,28 @@ class Parent(NamedTuple):
         """Score of the solution."""
         # Only the valid are alive, and they have one.
         return cast(float, self.solution.score)
+
+
+def _names(seed: object) -> list[int | str]:
+    """Returns the names that a seed stands for."""
+    if isinstance(seed, str | Integral):
+        seed = [seed]
+    if not isinstance(seed, list | tuple):
+        raise TypeError(
+            f"seed must be an integer, a string, or a list of them, got {seed!r}"
+        )
+    names: list[int | str] = []
+    for index, name in enumerate(seed):
+        if isinstance(name, str):
+            names.append(utf8(f"seed[{index}]", name))
+        elif isinstance(name, Integral) and not isinstance(name, bool):
+            names.append(int(name))
+        else:
+            raise TypeError(
+                "seed must be an integer, a string, or a list of them, got "
+                f"{name!r} at place {index}"
+            )
+    return names
 
 
 class ConfigurationMismatch(ValueError):
@@ -93,9 +118,13 @@ class EvolutionaryMemory:
         if settings is not None and not isinstance(settings, Settings):
             raise TypeError(f"settings must be Settings or None, got {settings!r}")
         self.settings = Settings() if settings is None else settings
-        names = [seed] if isinstance(seed, int | str) else list(seed)
+        names = _names(seed)
         self.stream = utf8("stream", stream)
         self.scope = utf8("scope", scope)
+        if journal is not None and not callable(
+            getattr(journal, "append_and_read", None)
+        ):
+            raise TypeError(f"journal must be a Journal or None, got {journal!r}")
         self._journal: Journal = InMemoryJournal() if journal is None else journal
         self._names = names
         self._own = KeyedRandom(*names, stream)
@@ -193,7 +222,7 @@ class EvolutionaryMemory:
                     weight=weight,
                     operator=operator,
                     evaluator=evaluator,
-                    instance_scores=tuple(instance_scores),
+                    instance_scores=instance_scores,
                     time=time,
                     metadata=metadata,
                 )
@@ -217,6 +246,12 @@ class EvolutionaryMemory:
         The arguments are those of ``remember``; ``reason`` goes into the metadata under
         ``failure``.
         """
+        if not isinstance(metadata, Mapping) or "failure" in metadata:
+            raise TypeError(
+                "metadata must be a mapping without the key 'failure', which holds the "
+                f"reason, got {metadata!r}"
+            )
+        utf8("reason", reason)
         with self._lock:
             return self.record(
                 self._solution(
@@ -256,14 +291,15 @@ class EvolutionaryMemory:
         row, body = codec.row(self._event(solution)), codec.body(solution)
         with self._lock:
             key = self._key(solution.id)
-            if self._journal.append(key, row, body):
+            # One round trip: the answer holds all that others wrote in between.
+            appended = self._journal.append_and_read(
+                key, row, body, self._population.seq
+            )
+            if appended.new:
                 self._solutions[solution.id] = solution
-            elif self._journal.fetch([key])[0] not in (body, None):
-                raise ValueError(
-                    f"id must be new or name the same solution, got {solution.id!r}, "
-                    "which another one has"
-                )
-            self.sync()
+            else:
+                self._check_same(solution, key, body)
+            self._fold(appended.entries)
         return solution
 
     def select(
@@ -295,10 +331,11 @@ class EvolutionaryMemory:
             index = (
                 max(self._next_decision, population.next_decision(self.stream))
                 if decision is None
-                else count("decision", decision)
+                else count("decision", decision, 0, LARGEST_INDEX)
             )
-            draw = Draw(self.stream, index, population.seq)
-            rng = self._own.generator("selection", index, count("part", part))
+            count("part", part, 0, LARGEST_INDEX)
+            draw = Draw(self.stream, index, population.seq, part)
+            rng = self._own.generator("selection", index, part)
             parent = self._drawn(population, draw, rng, law=law, measure=measure)
             self._solutions[parent.id] = parent.solution
             if decision is None:
@@ -319,12 +356,11 @@ class EvolutionaryMemory:
             TypeError: ``draw`` is not a ``Draw``.
             ValueError: It was made later than what this memory has folded in.
         """
-        if not isinstance(draw, Draw):
-            raise TypeError(f"draw must be a Draw, got {draw!r}")
+        draw = checked_draw(draw)
         with self._lock:
             past = self.past(draw.seq)
             random = KeyedRandom(*self._names, draw.stream)
-            rng = random.generator("selection", draw.decision)
+            rng = random.generator("selection", draw.decision, draw.part)
             return self._drawn(past, draw, rng, law=True, measure=True)
 
     def past(self, seq: int) -> Population:
@@ -345,7 +381,7 @@ class EvolutionaryMemory:
         while past.seq < seq:
             limit = min(10_000, seq - past.seq)
             for number, row in self._journal.read(past.seq, limit):
-                past.apply(number, codec.event(row))
+                past.apply(number, codec.event(row, number))
         return past
 
     def _drawn(
@@ -421,8 +457,8 @@ class EvolutionaryMemory:
             keys: list[str] = []
             after = 0
             while entries := self._journal.read(after):
-                for _, row in entries:
-                    event = codec.event(row)
+                for number, row in entries:
+                    event = codec.event(row, number)
                     ours = event.scope == self.scope
                     if ours and not isinstance(event, codec.Configured):
                         keys.append(self._key(event.id))
@@ -433,13 +469,30 @@ class EvolutionaryMemory:
     def sync(self) -> int:
         """Folds in what the journal holds beyond ``seq``; returns how many entries."""
         with self._lock:
-            folded = 0
-            while entries := self._journal.read(self._population.seq):
-                for seq, row in entries:
-                    self._population.apply(seq, codec.event(row))
-                folded += len(entries)
-            self._forget_the_dead()
-            return folded
+            start = self._population.seq
+            self._fold(self._journal.read(start))
+            return self._population.seq - start
+
+    def _fold(self, entries: list[Entry]) -> None:
+        """Folds ``entries`` in, and what is left behind them where they were many."""
+        while entries:
+            for seq, row in entries:
+                self._population.apply(seq, codec.event(row, seq))
+            if len(entries) < LIMIT:
+                break
+            entries = self._journal.read(self._population.seq)
+        self._forget_the_dead()
+
+    def _check_same(self, solution: Solution, key: str, body: bytes) -> None:
+        """Refuses a solution whose id another one has."""
+        known = self._journal.fetch([key])[0]
+        if known == body:
+            return
+        which = "has" if known is not None else "had before its text was discarded"
+        raise ValueError(
+            f"id must be new or name the same solution, got {solution.id!r}, which "
+            f"another one {which}"
+        )
 
     def _forget_the_dead(self) -> None:
         """Drops the texts of those who left, once they outnumber the living twice."""
@@ -493,6 +546,12 @@ class EvolutionaryMemory:
         **fields: object,
     ) -> Solution:
         draw = None
+        if not isinstance(other_parents, Sequence) or not all(
+            isinstance(one, Solution) for one in other_parents
+        ):
+            raise TypeError(
+                f"other_parents must be a sequence of Solutions, got {other_parents!r}"
+            )
         parents: tuple[Solution, ...] = tuple(other_parents)
         if isinstance(parent, Parent):
             draw = parent.draw

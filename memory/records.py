@@ -7,11 +7,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Integral, Real
-from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 Scalar = str | int | float | bool | None
-NO_METADATA: Mapping[str, Scalar] = MappingProxyType({})
+
+#: Decisions, parts and places in a journal are words of 64 bits.
+LARGEST_INDEX = 2**64 - 1
+
+
+class Metadata(dict[str, Scalar]):
+    """A mapping that does not change, and so can be shared, copied and pickled."""
+
+    __slots__ = ()
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("metadata cannot be changed: make another solution")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return frozenset(self.items()).__hash__()
+
+    def __reduce__(self) -> tuple[type[Metadata], tuple[dict[str, Scalar]]]:
+        return (Metadata, (dict(self),))
+
+
+NO_METADATA: Mapping[str, Scalar] = Metadata()
 
 
 class Status(StrEnum):
@@ -29,11 +51,13 @@ class Draw(NamedTuple):
         stream: Name of the stream of decisions, one per worker or run.
         decision: Index of the decision in its stream, from zero.
         seq: Length of the journal at the moment of the draw.
+        part: Index of the draw among those of its decision, from zero.
     """
 
     stream: str
     decision: int
     seq: int
+    part: int = 0
 
 
 class Provenance(NamedTuple):
@@ -75,12 +99,14 @@ def real(name: str, value: object) -> float:
     return value
 
 
-def count(name: str, value: object, minimum: int = 0) -> int:
-    """Returns ``value`` as an integer of at least ``minimum``.
+def count(
+    name: str, value: object, minimum: int = 0, maximum: int | None = None
+) -> int:
+    """Returns ``value`` as an integer of at least ``minimum``, at most ``maximum``.
 
     Raises:
         TypeError: ``value`` is not an integer; a bool is not.
-        ValueError: ``value`` is below ``minimum``.
+        ValueError: ``value`` is below ``minimum`` or above ``maximum``.
     """
     if type(value) is not int:
         if isinstance(value, bool) or not isinstance(value, Integral):
@@ -88,6 +114,8 @@ def count(name: str, value: object, minimum: int = 0) -> int:
         value = int(value)
     if value < minimum:
         raise ValueError(f"{name} must be at least {minimum}, got {value}")
+    if maximum is not None and value > maximum:
+        raise ValueError(f"{name} must be at most {maximum}, got {value}")
     return value
 
 
@@ -184,24 +212,37 @@ class Record:
         if self.time != 0.0 or type(self.time) is not float:
             _set(self, time=real("time", self.time))
         if self.provenance is not NO_PROVENANCE:
-            _check_provenance(self.provenance)
+            _set(self, provenance=_checked_provenance(self.provenance))
         if self.metadata is not NO_METADATA:
             _set(self, metadata=_frozen_metadata(self.metadata))
 
 
-def _check_provenance(provenance: object) -> None:
+def checked_draw(draw: Draw, name: str = "draw") -> Draw:
+    """Returns ``draw`` with plain numbers.
+
+    Raises:
+        TypeError: It is no ``Draw``, or a field has the wrong type.
+        ValueError: A number is negative or has more than 64 bits.
+    """
+    if not isinstance(draw, Draw):
+        raise TypeError(f"{name} must be a Draw, got {draw!r}")
+    return Draw(
+        utf8(f"{name}.stream", draw.stream),
+        count(f"{name}.decision", draw.decision, 0, LARGEST_INDEX),
+        count(f"{name}.seq", draw.seq, 0, LARGEST_INDEX),
+        count(f"{name}.part", draw.part, 0, LARGEST_INDEX),
+    )
+
+
+def _checked_provenance(provenance: object) -> Provenance:
     if not isinstance(provenance, Provenance):
         raise TypeError(f"provenance must be a Provenance, got {provenance!r}")
     utf8("provenance.operator", provenance.operator)
     utf8("provenance.evaluator", provenance.evaluator)
-    draw = provenance.draw
-    if draw is None:
-        return
-    if not isinstance(draw, Draw):
-        raise TypeError(f"provenance.draw must be a Draw or None, got {draw!r}")
-    utf8("provenance.draw.stream", draw.stream)
-    count("provenance.draw.decision", draw.decision)
-    count("provenance.draw.seq", draw.seq)
+    if provenance.draw is None:
+        return provenance
+    draw = checked_draw(provenance.draw, "provenance.draw")
+    return provenance._replace(draw=draw)
 
 
 def _frozen_metadata(metadata: object) -> Mapping[str, Scalar]:
@@ -223,7 +264,7 @@ def _frozen_metadata(metadata: object) -> Mapping[str, Scalar]:
                 f"{name} must be a string, a finite number, a bool or None, "
                 f"got {value!r}"
             )
-    return MappingProxyType(kept)
+    return Metadata(kept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,8 +59,12 @@ class Settings:
     survival: Survival = field(default_factory=Worst)
 
     def __post_init__(self) -> None:
-        count("capacity", self.capacity, minimum=1)
-        count("elite_size", self.elite_size)
+        sizes = {
+            "capacity": count("capacity", self.capacity, minimum=1),
+            "elite_size": count("elite_size", self.elite_size),
+        }
+        for name, size in sizes.items():
+            object.__setattr__(self, name, size)
         for room, methods in _METHODS.items():
             policy = getattr(self, room)
             for method in methods:
@@ -94,6 +98,9 @@ def description(value: object, name: str = "settings") -> Any:  # noqa: ANN401
         TypeError: ``value`` holds something that is neither plain data nor a policy with
             fields.
     """
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2.0**53:
+        # ``Fixed(1)`` and ``Fixed(1.0)`` are one configuration.
+        return int(value)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple):

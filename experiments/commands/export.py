@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import pyarrow as pa
+
 from experiments import runs
 from experiments.composition import ConfigurationError
 
@@ -47,8 +49,13 @@ def tables_in(folder: Path) -> runs.DataFrames:
     """
     try:
         return runs.read_tables(folder)
+    except pa.ArrowInvalid as error:
+        raise ConfigurationError(
+            f"a table in {folder} is damaged ({error}): delete it, and boltzmem run "
+            "writes it anew from the shards"
+        ) from error
     except FileNotFoundError as error:
         raise ConfigurationError(
-            f"{folder} holds no tables of a study: boltzmem run writes them when all "
+            f"{folder} holds no tables of a study: boltzmem run writes them once all "
             "cells are computed"
         ) from error

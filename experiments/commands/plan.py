@@ -85,6 +85,14 @@ def _one(study: Study, folder: Path, workers: int, pilot: int | None) -> bool:
             f"  no contrast can come out BETTER or WORSE: {least_tasks(n_contrasts)} "
             "tasks are needed, or fewer contrasts"
         )
+    for control in study.controls:
+        n = len(control.tasks) or n_tasks
+        if control.expected != "same" and smallest_p(n) > study.alpha:
+            passes = False
+            print(
+                f"  the control {control.arm} - {control.base} cannot come out "
+                f"{control.expected}: {n} tasks give no p below {smallest_p(n):.2g}"
+            )
     if pilot is None:
         for contrast in study.contrasts:
             print(f"  contrast: {contrast.title} ({contrast.arm} - {contrast.base})")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import memory
-from experiments import runs
+from experiments.cells import code_version
+from experiments.commands.export import tables_in
 from experiments.commands.options import chosen, reproducing, study_arguments
-from experiments.composition import ConfigurationError
-from experiments.study import Study
+from experiments.leverage import leverages
+from experiments.registration import deviations, registered
+from experiments.study import Contrast, Control, Study
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,29 +42,66 @@ def written(study: Study, folder: Path, reproduce: str) -> Path:
     # Pandas and Matplotlib take a second to load, which only a page is worth.
     from experiments.report import page
 
-    try:
-        tables = runs.read_tables(folder)
-    except FileNotFoundError as error:
-        raise ConfigurationError(
-            f"study {study.name} has no tables in {folder} yet: run it first with "
-            f"boltzmem run study={study.name}"
-        ) from error
+    tables = tables_in(folder)
+    pairs: list[Contrast | Control] = [*study.contrasts, *study.controls]
     capacities = {arm.settings.capacity for arm in study.arms}
+    plan = registered(folder)
     return page.write(
         page.PageInput(
             name=study.name,
             question=study.question,
             arms=tuple(page.Arm(arm.name, arm.title) for arm in study.arms),
             contrasts=tuple(
-                page.Contrast(c.arm, c.base, c.title) for c in study.contrasts
+                page.Contrast(c.arm, c.base, c.title, c.group) for c in study.contrasts
             ),
+            controls=tuple(
+                page.Control(c.arm, c.base, c.title, c.expected, c.tasks)
+                for c in study.controls
+            ),
+            margin=study.margin,
+            alpha=study.alpha,
+            leverage={
+                pair: page.Leverage(found.distance, found.task)
+                for pair, found in leverages(study, pairs).items()
+            },
+            deviations=deviations(folder, study),
+            parameters=_parameters(study),
             budget=max(task.budget for task in study.tasks),
             n_seeds=len(study.seeds),
             tasks=tuple(task.label for task in study.tasks),
             reproduce=reproduce,
             population=capacities.pop() if len(capacities) == 1 else None,
-            plan_hash=memory.fingerprint(study.description),
+            plan_hash="" if plan is None else plan.hash,
+            code_version=code_version(),
         ),
         *tables,
         folder,
     )
+
+
+def _parameters(study: Study) -> dict[str, tuple[str, ...]]:
+    """Returns what the arms do not share, each arm's as lines ``key = value``."""
+    flat = {arm.name: dict(_flat(memory.description(arm), "")) for arm in study.arms}
+    keys = sorted({key for found in flat.values() for key in found})
+    varying = [
+        key
+        for key in keys
+        if key not in ("name", "title")
+        and len({json.dumps(found.get(key)) for found in flat.values()}) > 1
+    ]
+    return {
+        name: tuple(f"{key} = {found[key]}" for key in varying if key in found)
+        for name, found in flat.items()
+    }
+
+
+def _flat(value: object, path: str) -> Iterator[tuple[str, object]]:
+    """Yields every number and word of a description under its dotted path."""
+    if not isinstance(value, dict):
+        yield path, value
+        return
+    for key, item in value.items():
+        if key == "_target_":
+            yield path, str(item).rpartition(".")[2]
+        else:
+            yield from _flat(item, f"{path}.{key}" if path else str(key))

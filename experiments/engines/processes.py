@@ -229,6 +229,9 @@ class Processes:
 
 
 def _end(worker: _Worker) -> None:
+    # With all that its cells may have started: the worker leads a group of its own.
+    with contextlib.suppress(OSError):
+        os.killpg(cast(int, worker.process.pid), signal.SIGKILL)
     worker.process.kill()
     worker.process.join(5.0)
     worker.connection.close()
@@ -261,6 +264,7 @@ def _work(
 ) -> None:
     """Computes blocks until the parent is gone or says so."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.setpgid(0, 0)
     _die_with(lifeline, parent)
     _limit_memory(memory_bytes)
     output = _captured_output()

@@ -177,6 +177,8 @@ def styled() -> Iterator[None]:
         "axes.spines.top": False,
         "axes.spines.right": False,
         "lines.linewidth": 1.6,
+        # A dollar in somebody's label is a dollar.
+        "text.parse_math": False,
         "svg.fonttype": "none",
         "svg.hashsalt": "boltzmem",
     }

@@ -9,6 +9,7 @@ diverge. The arrays are updated in place, here and nowhere else.
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import struct
 from collections import deque
@@ -18,12 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.codec import Configured, Event, Failed, Remembered
-from memory.policies import RECENT, Features, Floats, Signal, View
+from memory.policies import RECENT, Features, Floats, Integers, Signal, View
 from memory.population.elites import admit
 from memory.randomness import KeyedRandom
 from memory.settings import Settings
 
 _T = TypeVar("_T", bound=np.generic)
+
+#: Places that a population begins with; it grows to its capacity as it fills.
+FIRST_PLACES = 256
 
 
 class Population:
@@ -43,20 +47,14 @@ class Population:
         self._scope = scope
         self._random = random
         # One place more than the capacity, for the newcomer before somebody leaves.
-        places = settings.capacity + 1
-        self._scores = np.zeros(places)
-        self._weights = np.ones(places)
-        self._seqs = np.zeros(places, dtype=np.int64)
-        self._elites = np.zeros(places, dtype=bool)
-        # What others see of these arrays they cannot change.
-        self._seen = View(
-            _read_only(self._scores),
-            _read_only(self._weights),
-            _read_only(self._elites),
-            _read_only(self._seqs),
-        )
+        places = min(settings.capacity + 1, FIRST_PLACES)
         self._ids: list[str] = []
         self._features: list[Features] = []
+        self._scores = np.zeros(0)
+        self._weights = np.zeros(0)
+        self._seqs = np.zeros(0, dtype=np.int64)
+        self._elites = np.zeros(0, dtype=bool)
+        self._allocate(places)
         self._tracker = settings.diversity.tracker()
         self._tracked: list[Features] = []
         self._moved: dict[int, None] = {}
@@ -106,14 +104,13 @@ class Population:
         """
         if seq != self.seq + 1:
             raise ValueError(f"seq must be {self.seq + 1}, the next one, got {seq}")
+        if event.scope == self._scope and not isinstance(event, Configured):
+            if isinstance(event, Remembered):
+                self._add(seq, event)
+            else:
+                self.n_failed += 1
+            self._count_decision(event)
         self.seq = seq
-        if event.scope != self._scope or isinstance(event, Configured):
-            return
-        self._count_decision(event)
-        if isinstance(event, Remembered):
-            self._add(event)
-        else:
-            self.n_failed += 1
 
     def view(self) -> View:
         """Returns the living with scaled scores, in slot order.
@@ -125,7 +122,7 @@ class Population:
         if n == 0:
             raise ValueError("the population must not be empty, got 0 living solutions")
         if self._scaled is None:
-            self._scaled = self._settings.scaling.scale(self.scores)
+            self._scaled = _read_only(self._settings.scaling.scale(self.scores))
         _, weights, elites, seqs, _ = self._seen
         return View(
             self._scaled, weights[:n], elites[:n], seqs[:n], tuple(self._recent)
@@ -155,7 +152,7 @@ class Population:
         """Returns a hash of who is alive, of the elites and of the controller."""
         n = len(self._ids)
         digest = hashlib.blake2b(digest_size=16)
-        digest.update("\0".join(self._ids).encode())
+        digest.update(json.dumps(self._ids).encode())
         for array in self._seen[:4]:
             digest.update(array[:n].tobytes())
         digest.update(np.array(self._recent).tobytes())
@@ -177,40 +174,76 @@ class Population:
         if draw is not None and draw.decision >= self.next_decision(draw.stream):
             self._decisions[draw.stream] = draw.decision + 1
 
-    def _add(self, event: Remembered) -> None:
+    def _add(self, seq: int, event: Remembered) -> None:
+        """Adds a solution; whatever a policy raises, nothing has changed."""
         next_state = self._next_state()
-        self._recent.append(event.score)
         n = len(self._ids)
+        self._make_room(n)
+        # What lies behind the living is nobody's until the end.
         self._scores[n] = event.score
         self._weights[n] = event.weight
-        self._seqs[n] = self.seq
+        self._seqs[n] = seq
         self._elites[n] = False
+        scores, seqs = self._scores[: n + 1], self._seqs[: n + 1]
+        victim = None
+        if n == self._settings.capacity:
+            victim = self._victim(scores, seqs)
+        self._recent.append(event.score)
+        if event.score > self.best_score:
+            self.best_id, self.best_score = event.id, event.score
+        elites = self._elites[: n + 1]
+        admit(n, scores, seqs, elites, self._settings.elite_size)
+        if victim == n:
+            return
         self._ids.append(event.id)
         self._features.append(event.features)
         self._moved[n] = None
-        scores, seqs = self._scores[: n + 1], self._seqs[: n + 1]
-        elites = self._elites[: n + 1]
-        admit(n, scores, seqs, elites, self._settings.elite_size)
-        if event.score > self.best_score:
-            self.best_id, self.best_score = event.id, event.score
-        if n == self._settings.capacity:
-            victim = self._settings.survival.victim(scores, seqs)
+        if victim is not None:
             self._remove(victim)
-            if victim == n:
-                return
         self._state = next_state
-        self._changed = self.seq
+        self._changed = seq
         self.step += 1
         self._scaled = None
         self._diversity = None
 
+    def _victim(self, scores: Floats, seqs: Integers) -> int:
+        """Returns who leaves, as the survival rule says, which may be somebody else's."""
+        rule = self._settings.survival
+        victim = rule.victim(scores, seqs)
+        plain = isinstance(victim, int | np.integer) and not isinstance(victim, bool)
+        if not plain or not 0 <= victim < scores.size:
+            raise ValueError(
+                f"{type(rule).__name__} must name who leaves by an index in "
+                f"[0, {scores.size}), got {victim!r}"
+            )
+        return int(victim)
+
+    def _make_room(self, n: int) -> None:
+        """Doubles the arrays where ``n`` solutions fill them."""
+        places = self._scores.size
+        if n < places:
+            return
+        self._allocate(min(2 * places, self._settings.capacity + 1))
+
+    def _allocate(self, places: int) -> None:
+        """Gives the arrays ``places`` places, and keeps what they hold."""
+        # New arrays, not longer ones: somebody may still look at the old.
+        more = places - self._scores.size
+        self._scores = np.pad(self._scores, (0, more))
+        self._weights = np.pad(self._weights, (0, more))
+        self._seqs = np.pad(self._seqs, (0, more))
+        self._elites = np.pad(self._elites, (0, more))
+        # What others see of these arrays they cannot change.
+        self._seen = View(
+            _read_only(self._scores),
+            _read_only(self._weights),
+            _read_only(self._elites),
+            _read_only(self._seqs),
+        )
+
     def _remove(self, index: int) -> None:
         """Empties slot ``index`` by moving the last one into it."""
         last = len(self._ids) - 1
-        if not 0 <= index <= last:
-            raise ValueError(
-                f"the victim must be an index in [0, {last}], got {index!r}"
-            )
         for array in (self._scores, self._weights, self._seqs, self._elites):
             array[index] = array[last]
         self._ids[index] = self._ids[last]

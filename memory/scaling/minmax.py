@@ -21,6 +21,11 @@ class Minmax:
         low, high = scores.min(), scores.max()
         if low == high:
             return np.full(scores.size, 0.5)
-        # Halved first, so that the range of huge scores of both signs is finite.
+        with np.errstate(over="ignore"):
+            span = high - low
+        if np.isfinite(span):
+            plain: Floats = (scores - low) / span
+            return plain
+        # Halved, the range of huge scores of both signs is finite.
         scaled: Floats = (0.5 * scores - 0.5 * low) / (0.5 * high - 0.5 * low)
         return scaled

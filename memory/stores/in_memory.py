@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import Self
 
-from memory.stores.journal import Entry, JournalTrimmed
+from memory.stores.journal import (
+    Appended,
+    Entry,
+    require_bounds,
+    require_covered,
+    require_place,
+    require_snapshot,
+)
 
 
 class InMemoryJournal:
@@ -14,7 +22,7 @@ class InMemoryJournal:
     __slots__ = ("_bodies", "_lock", "_rows", "_snapshot", "_trimmed")
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._rows: list[bytes] = []
         self._trimmed = 0
         self._bodies: dict[str, bytes | None] = {}
@@ -29,19 +37,21 @@ class InMemoryJournal:
             self._rows.append(row)
             return True
 
+    def append_and_read(
+        self, key: str, row: bytes, body: bytes, after: int, limit: int = 10_000
+    ) -> Appended:
+        """See ``Journal``."""
+        require_bounds(after, limit)
+        with self._lock:
+            require_place(after, self._trimmed, self._last)
+            return Appended(self.append(key, row, body), self.read(after, limit))
+
     def read(self, after: int, limit: int = 10_000) -> list[Entry]:
         """See ``Journal``."""
-        if after < 0:
-            raise ValueError(f"after must not be negative, got {after}")
-        if limit < 1:
-            raise ValueError(f"limit must be at least 1, got {limit}")
+        require_bounds(after, limit)
         with self._lock:
+            require_place(after, self._trimmed, self._last)
             start = after - self._trimmed
-            if start < 0:
-                raise JournalTrimmed(
-                    f"entry {after + 1} has been trimmed, the first one kept is "
-                    f"{self._trimmed + 1}"
-                )
             rows = self._rows[start : start + limit]
         return [Entry(seq, row) for seq, row in enumerate(rows, start=after + 1)]
 
@@ -53,6 +63,7 @@ class InMemoryJournal:
     def save_snapshot(self, seq: int, blob: bytes) -> None:
         """See ``Journal``."""
         with self._lock:
+            require_snapshot(seq, self._last)
             if self._snapshot is None or seq > self._snapshot[0]:
                 self._snapshot = (seq, blob)
 
@@ -63,11 +74,7 @@ class InMemoryJournal:
     def trim(self, seq: int) -> int:
         """See ``Journal``."""
         with self._lock:
-            covered = 0 if self._snapshot is None else self._snapshot[0]
-            if seq > covered:
-                raise ValueError(
-                    f"seq must be covered by a snapshot, got {seq} > {covered}"
-                )
+            require_covered(seq, 0 if self._snapshot is None else self._snapshot[0])
             dropped = max(0, seq - self._trimmed)
             del self._rows[:dropped]
             self._trimmed += dropped
@@ -82,3 +89,16 @@ class InMemoryJournal:
                     self._bodies[key] = None
                     discarded += 1
             return discarded
+
+    def close(self) -> None:
+        """See ``Journal``; there is nothing to let go of."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @property
+    def _last(self) -> int:
+        return self._trimmed + len(self._rows)

@@ -19,6 +19,7 @@ from experiments.tasks.expression import Expression
 from experiments.tasks.pbo import Pbo
 from memory.diversity.hamming import Hamming
 from memory.mapping.inverted import Inverted
+from memory.mapping.original import Original
 from memory.selection.greedy import Greedy
 from memory.selection.uniform import Uniform
 from memory.temperature.adaptive import Adaptive
@@ -277,3 +278,25 @@ def test_a_failed_evaluation_has_no_true_score() -> None:
     assert Evaluation(None, None, "no").true_score is None
     assert Evaluation(0.5, 3.0).true_score == 0.5
     assert Evaluation(0.5, 3.0, truth=0.0).true_score == 0.0
+
+
+def test_shares_at_the_bounds_are_not_taken_for_each_other() -> None:
+    def shares(base: float) -> tuple[float, float]:
+        controller = Adaptive(
+            Original(), base=base, minimum=0.1, maximum=0.2, blend=0.0, stateful=False
+        )
+        run = go(memory.Settings(temperature=controller, diversity=Hamming()))
+        return run.minimum_share, run.maximum_share
+
+    assert shares(1e-6) == (1.0, 0.0)
+    assert shares(1e6) == (0.0, 1.0)
+
+
+def test_a_failure_is_drawn_from_a_stream_of_its_own() -> None:
+    journal = memory.InMemoryJournal()
+    go(proposer=BitFlip(failure_rate=0.3), journal=journal)
+    random_numbers = memory.KeyedRandom("test", 1)
+    for evaluation, record in enumerate(_records(journal), start=1):
+        if evaluation > 10:
+            u = random_numbers.generator("failure", evaluation).random()
+            assert (record.status == "failed") == (u < 0.3)

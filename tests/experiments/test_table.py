@@ -252,7 +252,7 @@ def test_unknown_metrics_quantities_and_treatments_are_refused(raw: Raw) -> None
         table.values(tables.runs, "speed")
     with pytest.raises(ValueError, match="failed must be 'worst' or 'missing'"):
         table.values(tables.runs, failed="best")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="quantity must be one of log_regret"):
+    with pytest.raises(ValueError, match="quantity must be one of best, log_regret"):
         table.points(tables.trajectories, "speed")
 
 

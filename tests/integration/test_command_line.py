@@ -213,6 +213,64 @@ def test_the_composed_configuration_is_shown_and_nothing_runs(tmp_path: Path) ->
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", ["ö [a], b", "it's=(#)&", "plain"])
+def test_a_folder_of_configurations_may_have_any_name(
+    name: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / name
+    shutil.copytree(ROOT / "docs" / "example" / "configs", folder)
+    path = f"{ROOT}{os.pathsep}{ROOT / 'docs' / 'example'}"
+    done = boltzmem(
+        *["status", "--config-dir", str(folder), "study=my_lab"],
+        cwd=tmp_path,
+        PYTHONPATH=path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "18 cells" in done.stdout
+
+
+def test_a_name_of_ours_is_refused_instead_of_ignored(tmp_path: Path) -> None:
+    (tmp_path / "task").mkdir()
+    (tmp_path / "task" / "pbo.yaml").write_text("# Mine.\n_target_: x.Y\n")
+    done = boltzmem("plan", "--config-dir", ".", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "task/pbo.yaml has the name of a configuration of ours" in done.stderr
+
+
+def test_what_cannot_be_read_or_written_exits_with_2_and_no_traceback(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / "broken.yaml").write_text("name: [\n")
+    (tmp_path / "study" / "latin.yaml").write_bytes(b"# caf\xe9\nname: latin\n")
+    (tmp_path / "file").touch()
+    for arguments in (
+        ["run", "--config-dir", str(tmp_path), "study=broken"],
+        ["run", "--config-dir", str(tmp_path), "study=latin"],
+        ["run", "~study"],
+        ["run", "study.arms=[1]"],
+        ["run", "study.seeds=99999999999999999999"],
+        ["run", "study=smoke", "--results", str(tmp_path / "file")],
+        ["list", "nope"],
+    ):
+        done = boltzmem(*arguments, cwd=tmp_path)
+        assert done.returncode == 2, (arguments, done.stderr)
+        assert "Traceback" not in done.stderr, (arguments, done.stderr)
+        assert done.stderr.startswith("boltzmem"), (arguments, done.stderr)
+    assert boltzmem("list", "study", "--config-dir", ".", cwd=tmp_path).returncode == 0
+
+
+def test_a_damaged_table_is_said_and_mended_by_the_same_command(tmp_path: Path) -> None:
+    assert boltzmem("run", *SMALL, "--no-report", cwd=tmp_path).returncode == 0
+    (folder,) = (tmp_path / "results").iterdir()
+    (folder / "runs.parquet").write_bytes(b"PAR1 nonsense")
+    done = boltzmem("report", *SMALL, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "is damaged" in done.stderr
+    assert boltzmem("run", *SMALL, "--no-report", cwd=tmp_path).returncode == 0
+    assert boltzmem("report", *SMALL, cwd=tmp_path).returncode == 0
+
+
 def test_flags_and_overrides_come_in_any_order(tmp_path: Path) -> None:
     done = boltzmem(
         *["run", "--quiet", "study=smoke", "--workers", "1", "study.seeds=1"],

@@ -247,6 +247,11 @@ def test_cells_of_other_code_are_stale_and_said_so(tmp_path: Path) -> None:
     assert "8 of them known from other code" in err
     assert "8 cells computed" in err
     assert tables(folder)[0] != before[0]
+    task = copy / "experiments" / "tasks" / "pbo.py"
+    task.write_text(task.read_text() + "\n# So is one in a task.\n")
+    _, status, _ = finished(start("status", *small, cwd=tmp_path, path=copy))
+    assert "8 of the missing are stale" in status
+    finished(start("run", *small, "--no-report", cwd=tmp_path, path=copy))
     # What is no part of a run makes nothing stale.
     figure = copy / "experiments" / "figures" / "style.py"
     figure.write_text(figure.read_text() + "\n# Not a run.\n")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import math
+import pickle
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -239,7 +242,31 @@ def test_an_empty_memory_says_so() -> None:
         (lambda m: m.remember("x", 1.0, id=""), "id must not be empty"),
         (lambda m: m.remember("x", 1.0, parent="s0"), "parent must be a Parent or"),
         (lambda m: m.remember("x", 1.0, metadata={"a": {}}), "metadata"),
-        (lambda m: m.remember_failure("x", None, metadata={"a": {}}), "metadata"),
+        (lambda m: m.remember_failure("x", "no", metadata={"a": {}}), "metadata"),
+        (lambda m: m.remember_failure("x", None), "reason must be a string, got None"),
+        (
+            lambda m: m.remember_failure("x", "no", metadata={"failure": "mine"}),
+            "metadata must be a mapping without the key 'failure'",
+        ),
+        (
+            lambda m: m.remember_failure("x", "no", metadata=None),
+            "metadata must be a mapping",
+        ),
+        (
+            lambda m: m.remember("x", 1.0, other_parents=["a"]),
+            "other_parents must be a sequence of Solutions",
+        ),
+        (
+            lambda m: m.remember("x", 1.0, other_parents=None),
+            "other_parents must be a sequence of Solutions",
+        ),
+        (
+            lambda m: m.remember("x", 1.0, instance_scores=3),
+            "instance_scores must be a tuple of numbers",
+        ),
+        (lambda m: m.select(decision=2**64), "decision must be at most"),
+        (lambda m: m.select(part=-1), "part must be at least 0"),
+        (lambda m: m.select(part=1.5), "part must be an integer"),
         (lambda m: m.record("x"), "solution must be a Solution, got 'x'"),
         (lambda m: m.select(decision=-1), "decision must be at least 0, got -1"),
         (lambda m: m.select(decision=1.5), "decision must be an integer, got 1.5"),
@@ -297,6 +324,88 @@ def test_weights_multiply_by_default() -> None:
     for weight in (1.0, 9.0):
         memory.remember(f"{weight}", 0.5, weight=weight)
     np.testing.assert_allclose(memory.law()[1], [0.1, 0.9])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seed": {3, 4}}, "seed must be an integer, a string, or a list of them"),
+        ({"seed": 1.5}, "seed must be an integer, a string, or a list of them"),
+        ({"seed": None}, "seed must be an integer, a string, or a list of them"),
+        ({"seed": [1, True]}, "seed must be .* got True at place 1"),
+        ({"seed": "\ud800"}, r"seed\[0\] must be encodable"),
+        ({"journal": 3}, "journal must be a Journal or None, got 3"),
+        ({"stream": 3}, "stream must be a string, got 3"),
+        ({"scope": None}, "scope must be a string, got None"),
+    ],
+)
+def test_bad_arguments_of_a_memory_are_named(
+    options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        EvolutionaryMemory(**options)
+
+
+def test_numpy_integers_are_integers() -> None:
+    memory = EvolutionaryMemory(Settings(capacity=np.int64(5)), seed=np.int64(3))
+    assert memory.settings.capacity == 5
+    twin = EvolutionaryMemory(Settings(capacity=5), seed=3)
+    for one in (memory, twin):
+        one.remember("x", 1.0)
+    assert memory.ids == twin.ids
+
+
+def test_a_configuration_written_with_integers_is_the_same() -> None:
+    journal = InMemoryJournal()
+    EvolutionaryMemory(Settings(temperature=Fixed(value=1)), journal)
+    EvolutionaryMemory(Settings(temperature=Fixed(value=1.0)), journal)
+
+
+def test_the_draw_of_a_part_can_be_repeated() -> None:
+    memory = filled(40)
+    parents = [memory.select(decision=0, part=part) for part in range(6)]
+    assert len({parent.id for parent in parents}) > 1
+    for parent in parents:
+        assert memory.redraw(parent.draw).id == parent.id
+
+
+def test_a_discarded_id_is_not_taken_for_another_solution() -> None:
+    journal = InMemoryJournal()
+    memory = EvolutionaryMemory(journal=journal)
+    memory.remember("x", 1.0, id="q")
+    journal.discard(["solution:0::q"])
+    with pytest.raises(ValueError, match="had before its text was discarded"):
+        memory.remember("other", 0.9, id="q")
+
+
+def test_records_can_be_copied_pickled_hashed_and_listed() -> None:
+    memory = filled(3)
+    parent = memory.select()
+    solution = memory.remember("y", 0.5, parent=parent, metadata={"tokens": 3})
+    for record in (solution, parent):
+        # Unmeasured numbers are NaN, which equals nothing; how it reads is compared.
+        assert repr(copy.deepcopy(record)) == repr(record)
+        assert repr(pickle.loads(pickle.dumps(record))) == repr(record)
+        assert record in {record}
+    assert dataclasses.asdict(solution)["metadata"] == {"tokens": 3}
+
+
+def test_the_generation_counts_the_longest_lineage() -> None:
+    memory = EvolutionaryMemory()
+    root = memory.remember("a", 1.0)
+    child = memory.remember("b", 1.0, parent=root)
+    grandchild = memory.remember("c", 1.0, parent=child)
+    assert (
+        memory.remember("d", 1.0, parent=root, other_parents=[grandchild]).generation
+        == 3
+    )
+
+
+def test_the_best_is_the_oldest_of_equals() -> None:
+    memory = EvolutionaryMemory(Settings(capacity=2))
+    first = memory.remember("a", 1.0)
+    memory.remember("b", 1.0)
+    assert memory.best() == first
 
 
 def test_threads_may_share_a_memory() -> None:

@@ -124,20 +124,47 @@ def test_nothing_is_drawn(rng: np.random.Generator) -> None:
     assert not METRIC.sampled
 
 
-def test_a_text_of_another_length_is_refused_and_changes_nothing(
-    rng: np.random.Generator,
+def naive(texts: list[str]) -> float:
+    """Returns the mean over pairs of the positions that differ, over the longest."""
+    pairs = list(combinations(texts, 2))
+    longest = max(map(len, texts), default=0)
+    if not pairs or not longest:
+        return 0.0
+    differ = sum(
+        sum(x != y for x, y in zip(a, b, strict=False)) + abs(len(a) - len(b))
+        for a, b in pairs
+    )
+    return differ / (longest * len(pairs))
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["append", "replace", "remove"]),
+            st.text("ab雪", max_size=9),
+        ),
+        max_size=25,
+    )
+)
+def test_texts_of_any_length_are_measured_as_the_pairs_are(
+    changes: list[tuple[str, str]],
 ) -> None:
-    tracker = tracked(["0000", "0011"])
-    message = "texts must have one length, got 3 characters where the others have 4"
-    with pytest.raises(ValueError, match=message):
-        tracker.append("000")
-    with pytest.raises(ValueError, match=message):
-        tracker.replace(1, "000")
-    with pytest.raises(ValueError, match=message):
-        METRIC.measure(["0000", "000"], rng)
-    assert tracker.measure(rng) == 0.5
-    tracker.append("1111")
-    assert tracker.measure(rng) == 2 / 3
+    tracker, texts = Hamming().tracker(), []
+    rng = KeyedRandom("any").generator("diversity", 0)
+    for kind, text in changes:
+        slot = len(text) % len(texts) if texts else 0
+        if kind == "append" or not texts:
+            tracker.append(text)
+            texts.append(text)
+        elif kind == "replace":
+            tracker.replace(slot, text)
+            texts[slot] = text
+        else:
+            tracker.remove(slot)
+            texts[slot] = texts[-1]
+            texts.pop()
+        assert tracker.measure(rng) == naive(texts)
+    assert Hamming().measure(texts, rng) == naive(texts)
 
 
 def test_a_tracker_that_has_emptied_takes_a_new_length(

@@ -352,3 +352,23 @@ def test_elites_of_another_length_are_an_error() -> None:
     seen = view([1.0, 2.0])._replace(elites=np.ones(3, bool))
     with pytest.raises(ValueError, match="view must hold as many elites"):
         LoongFlow().probabilities(seen, 1.0)
+
+
+@pytest.mark.parametrize("giant", [1e17, 5e17, 1e18, 1e300])
+@pytest.mark.parametrize("temperature", [1e-300, 1.0, 1e306, 1e308])
+def test_a_giant_score_leaves_the_order_of_the_others_alone(
+    giant: float, temperature: float
+) -> None:
+    scores = np.concatenate([[giant], np.linspace(0, 1, 39)])
+    weights = 10.0 ** np.linspace(8, -8, 40)
+    elites = np.arange(40) < 20
+    seen = view(scores, weights, elites)
+    law = LoongFlow(exploration=0.0).probabilities(seen, temperature)
+    assert law.sum() == pytest.approx(1.0, abs=1e-9)
+    if temperature == 1.0:
+        # Without the giant in the list the others compete as if it were not there.
+        alone = view(scores[1:], weights[1:], elites[1:])
+        policy = LoongFlow(exploration=0.0, disjoint=True)
+        both = policy.probabilities(seen, 1.0)[1:]
+        expected = policy.probabilities(alone, 1.0)
+        np.testing.assert_array_equal(np.argsort(both[19:]), np.argsort(expected[19:]))

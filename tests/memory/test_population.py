@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory import EvolutionaryMemory, InMemoryJournal, Settings
+from memory import EvolutionaryMemory, InMemoryJournal, KeyedRandom, Settings
 from memory.diversity.hamming import Hamming
 from memory.diversity.text_shape import TextShape
 from memory.mapping.inverted import Inverted
 from memory.survival.worst import Worst
 from memory.temperature.adaptive import Adaptive
+from memory.temperature.annealed import Annealed
 
 scores = st.lists(st.sampled_from([-2.0, 0.0, 0.5, 1.0, 3.0]), min_size=1, max_size=60)
 
@@ -130,7 +131,9 @@ def test_a_foreign_survival_rule_that_names_nobody_is_refused() -> None:
     memory = EvolutionaryMemory(Settings(capacity=2, survival=Broken()))
     memory.remember("a", 0.1)
     memory.remember("b", 0.1)
-    with pytest.raises(ValueError, match=r"the victim must be an index in \[0, 2\]"):
+    with pytest.raises(
+        ValueError, match=r"Broken must name who leaves by an index in \[0, 3\), got 7"
+    ):
         memory.remember("c", 0.1)
 
 
@@ -145,3 +148,75 @@ def test_the_worst_is_chosen_whatever_the_order_of_slots(
     straight = Worst().victim(values, seqs)
     shuffled = Worst().victim(values[order], seqs[order])
     assert seqs[straight] == seqs[order][shuffled]
+
+
+@pytest.mark.parametrize("metric", [TextShape(), Hamming(), TextShape(sample_size=3)])
+def test_the_diversity_is_that_of_the_living_at_every_step(metric: Any) -> None:
+    memory = EvolutionaryMemory(Settings(capacity=7, diversity=metric), seed=9)
+    random = KeyedRandom(9)
+    for k in range(60):
+        text = "ab\n"[k % 3] * (1 + k * k % 11)
+        memory.remember(text, float(k * 7 % 13))
+        texts = [memory.get(id_).text for id_ in memory.ids]
+        tracker = metric.tracker()
+        for one in texts:
+            tracker.append(metric.features(one))
+        fresh = tracker.measure(random.generator("diversity", memory.seq))
+        assert memory.diversity() == fresh
+
+
+def test_a_newcomer_that_leaves_at_once_changes_nothing_of_the_living() -> None:
+    controller = Annealed(start=1.0, rate=0.5, minimum=0.01)
+    memory = EvolutionaryMemory(Settings(capacity=1, temperature=controller))
+    memory.remember("best", 1.0)
+    temperature = memory.select().step.temperature
+    memory.remember("worse", 0.5)
+    assert memory.select().step.temperature == temperature
+    memory.remember("better", 2.0)
+    assert memory.select().step.temperature == temperature / 2
+
+
+class Unruly:
+    """A survival rule that goes wrong when told to."""
+
+    wrong: Any = None
+
+    def victim(self, scores: Any, seqs: Any) -> Any:
+        return 0 if self.wrong is None else self.wrong
+
+
+@pytest.mark.parametrize("wrong", [99, -1, 1.0, True, "x"])
+def test_a_rule_that_raises_leaves_the_population_whole(wrong: Any) -> None:
+    rule = Unruly()
+    memory = EvolutionaryMemory(Settings(capacity=2, elite_size=1, survival=rule))
+    memory.remember("a", 0.1)
+    memory.remember("b", 0.2)
+    before = memory.digest()
+    rule.wrong = wrong
+    with pytest.raises(ValueError, match="Unruly must name who leaves by an index"):
+        memory.remember("c", 0.3)
+    assert memory.digest() == before
+    assert len(memory) == 2
+    # The event is in the journal, and is folded in once the rule is mended.
+    rule.wrong = None
+    memory.sync()
+    assert memory.seq == 4
+    assert len(memory) == 2
+
+
+def test_a_population_grows_as_it_fills_and_no_sooner() -> None:
+    memory = EvolutionaryMemory(Settings(capacity=10**9, elite_size=300))
+    for k in range(700):
+        memory.remember(f"{k}", float(k % 50))
+    view = memory.view()
+    assert len(memory) == 700
+    assert view.elites.sum() == 300
+    assert memory._population.scores.tolist() == [float(k % 50) for k in range(700)]
+
+
+def test_nobody_can_change_what_a_view_shows() -> None:
+    memory = filled([0.1, 0.2, 0.3])
+    seen = memory._population.view()
+    for array in seen[:4]:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 9

@@ -84,3 +84,10 @@ def test_scaling_changes_no_input(scaling: Rank | Minmax | Raw) -> None:
     scores = np.array([3.0, 1.0, 2.0])
     scaling.scale(scores)
     np.testing.assert_array_equal(scores, [3.0, 1.0, 2.0])
+
+
+def test_the_smallest_numbers_have_a_range_too() -> None:
+    scaled = Minmax().scale(np.array([5e-324, 0.0, 0.0]))
+    np.testing.assert_array_equal(scaled, [1.0, 0.0, 0.0])
+    scaled = Minmax().scale(np.array([-1.7e308, 0.0, 1.7e308]))
+    np.testing.assert_allclose(scaled, [0.0, 0.5, 1.0])

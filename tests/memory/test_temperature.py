@@ -282,3 +282,13 @@ def test_a_yoked_temperature_replays_a_schedule_and_keeps_its_last() -> None:
 def test_a_bad_parameter_is_refused_by_name(build: Any, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         build()
+
+
+def test_a_temperature_exactly_at_a_bound_is_at_a_clamp() -> None:
+    controller = Adaptive(Original(), base=0.1, minimum=0.1, maximum=0.2, blend=0.0)
+    assert controller.control(0.1, signal(0.5)).clamp == -1
+    assert controller.control(0.1, signal(1.0)).clamp == 1
+    assert controller.control(0.1, signal(0.75)).clamp == 0
+    assert (
+        Annealed(start=0.4, rate=0.5, minimum=0.2).control(0.4, signal(0)).clamp == -1
+    )
