@@ -425,6 +425,7 @@ def _checked(config: DictConfig) -> DictConfig:
 
 
 def _arm_named(composer: Composer, name: str) -> Arm:
+    composer.require("arm", name)
     config = composer.compose("config", [f"arm={name}"])
     return arm_of(config, name, composer.comment("arm", name))
 

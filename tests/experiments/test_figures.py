@@ -455,6 +455,6 @@ def test_drawing_leaves_the_settings_of_others_alone(regret: pd.DataFrame) -> No
 
 def test_a_dollar_in_a_label_is_a_dollar() -> None:
     with style.styled():
-        figure, axes = style.blank(1, 1, width=3.0, height=2.0)
+        figure, axes = layout.blank(1, 1, width=3.0, height=2.0)
         axes[0][0].set_title("$x_{$ and 100 $")
         assert "$x_{$ and 100 $" in style.svg(figure)
