@@ -1,4 +1,7 @@
-"""Says what this installation has: versions, cores, threads, memory, disk, extras."""
+"""Says what this installation has: versions, cores, threads, memory, disk, extras.
+
+boltzmem doctor
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Writes the tables of a study as CSV: one row a run, and one row a point."""
+"""Writes the tables of a study as CSV: one row a run, and one row a point.
+
+boltzmem export results/default --out tables
+"""
 
 from __future__ import annotations
 

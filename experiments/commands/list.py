@@ -1,4 +1,8 @@
-"""Lists what there is: studies, arms, tasks, proposers and policies, one line each."""
+"""Lists what there is: studies, arms, tasks, proposers and policies, one line each.
+
+boltzmem list study arm
+boltzmem list task --config-dir my_configs
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,9 @@
 
 Copy the other folder here first (results/NAME with its raw/), then run the study: what the
 other machines have computed is not computed again.
+
+  boltzmem merge results/grid elsewhere/results/grid
+  boltzmem run study=grid
 """
 
 from __future__ import annotations

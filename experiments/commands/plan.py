@@ -1,7 +1,11 @@
 """Says what a study would compute, how long it would take and what it could find.
 
 With --pilot it also runs the contrasts' arms for a few seeds of their own (never used by
-the study), and says what effects the study could see and which dials are dead.
+the study), and says what effects the study could see and which dials are dead. Exit
+status 1 means that some contrast or control could never come out.
+
+  boltzmem plan study=grid
+  boltzmem plan study=default --pilot 5
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Draws arms against evaluations from a study's tables, without a page.
 
-For example: boltzmem plot results/default --y T --arms ranked_fixed ranked_inverted
+boltzmem plot results/default --y T --arms ranked_fixed ranked_inverted
+boltzmem plot results/default --tasks trap_60 nk_64 --out regret.pdf
 """
 
 from __future__ import annotations

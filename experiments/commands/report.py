@@ -1,4 +1,7 @@
-"""Writes the page of a study from its tables."""
+"""Writes the page of a study from its tables.
+
+boltzmem report study=default
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,14 @@
 """Runs what is missing of a study, then writes its tables and its page.
 
 The same command again computes only what is missing, so a run that was stopped or killed
-goes on where it was.
+goes on where it was. Exit status: 0, 1 if cells failed or are missing, 2 for a
+configuration that is refused.
+
+  boltzmem run study=smoke
+  boltzmem run study=default study.seeds=40 --workers 8
+  boltzmem run study=smoke temperature=adaptive mapping=original temperature.blend=0.5
+  boltzmem run --multirun study=smoke temperature=fixed,adaptive mapping=original,inverted
+  boltzmem run --config-dir my_configs study=mine --timeout 60
 """
 
 from __future__ import annotations

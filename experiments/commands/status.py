@@ -1,4 +1,7 @@
-"""Says how far a study is: what is done, failed, stale or missing, and who runs it."""
+"""Says how far a study is: what is done, failed, stale or missing, and who runs it.
+
+boltzmem status study=grid
+"""
 
 from __future__ import annotations
 
