@@ -229,11 +229,18 @@ def _outcome(study: Study, cell: Cell) -> loop.Run:
     settings = settings_of(arm, task)
     if arm.replay != "nothing":
         donor = run(settings, (*names, "donor"))
-        temperature: memory.Temperature = memory.Yoked(donor.schedule)
-        if arm.replay == "mean":
-            temperature = memory.Fixed(donor.mean_temperature)
-        settings = replace(settings, temperature=temperature)
+        settings = replayed(settings, arm.replay, donor)
     return run(settings, names)
+
+
+def replayed(
+    settings: memory.Settings, replay: str, donor: loop.Run
+) -> memory.Settings:
+    """Returns ``settings`` with the temperatures of a donor instead of a controller."""
+    temperature: memory.Temperature = memory.Yoked(donor.schedule)
+    if replay == "mean":
+        temperature = memory.Fixed(donor.mean_temperature)
+    return replace(settings, temperature=temperature)
 
 
 def _measures(outcome: loop.Run) -> Row:

@@ -14,7 +14,7 @@ import numpy as np
 
 import memory
 from experiments import loop
-from experiments.cells import settings_of
+from experiments.cells import replayed, settings_of
 from experiments.study import Arm, Study, StudyTask
 
 #: Populations of a pilot at which the laws are compared, log-spaced over the run.
@@ -65,12 +65,15 @@ def leverages(
     for task in study.tasks:
         laws: dict[tuple[str, str], list[_Law]] = {}
         for base in dict.fromkeys(pair.base for pair in pairs):
-            history = _pilot(study, arms[base], task, seed)
+            _, history = _piloted(study, arms[base], task, (seed,))
             moments = frozenset(loop.grid(study.initial, task.budget, MOMENTS))
             for name in dict.fromkeys(
                 (base, *(p.arm for p in pairs if p.base == base))
             ):
                 settings = settings_of(arms[name], task)
+                if arms[name].replay != "nothing":
+                    donor, _ = _piloted(study, arms[name], task, (seed, "donor"))
+                    settings = replayed(settings, arms[name].replay, donor)
                 laws[name, base] = _laws(settings, history, moments)
         for pair in pairs:
             mine, other = laws[pair.arm, pair.base], laws[pair.base, pair.base]
@@ -91,14 +94,14 @@ class _Law(NamedTuple):
     temperature: float
 
 
-def _pilot(
-    study: Study, base: Arm, task: StudyTask, seed: int
-) -> list[memory.Solution]:
-    """Returns all solutions of a run of ``base``, in their order."""
-    names = ("pilot", study.salt, task.label, seed)
-    settings = settings_of(base, task)
+def _piloted(
+    study: Study, arm: Arm, task: StudyTask, seed: tuple[int | str, ...]
+) -> tuple[loop.Run, list[memory.Solution]]:
+    """Returns a pilot run of ``arm`` and all its solutions, in their order."""
+    names = ("pilot", study.salt, task.label, *seed)
+    settings = settings_of(arm, task)
     journal = memory.InMemoryJournal()
-    loop.run(
+    outcome = loop.run(
         task.task.problem(study.instances[0]),
         task.proposer,
         settings,
@@ -107,7 +110,8 @@ def _pilot(
         initial=study.initial,
         journal=journal,
     )
-    return memory.EvolutionaryMemory(settings, journal, seed=names).history()
+    recollection = memory.EvolutionaryMemory(settings, journal, seed=names)
+    return outcome, recollection.history()
 
 
 def _laws(

@@ -28,6 +28,8 @@ class Trajectory(NamedTuple):
         best: Best true unit score so far; NaN before the first success of an evaluation.
         diversity: Diversity at the selection that led to this evaluation.
         used_diversity: The same after the controller's bound.
+        raw_temperature: Temperature before bounds and blend.
+        clamped_temperature: Temperature after the bounds alone.
         temperature: Temperature of that selection.
         clamp: -1 at the minimum, +1 at the maximum, else 0.
         effective_parents: exp(entropy) of its law; NaN where it was not computed.
@@ -37,6 +39,8 @@ class Trajectory(NamedTuple):
     best: list[float]
     diversity: list[float]
     used_diversity: list[float]
+    raw_temperature: list[float]
+    clamped_temperature: list[float]
     temperature: list[float]
     clamp: list[int]
     effective_parents: list[float]
@@ -115,7 +119,7 @@ def run(
     with_law = accounted
     if not settings.selection.closed_form:
         with_law = frozenset(grid(initial, budget, LAW_POINTS))
-    trajectory = Trajectory([], [], [], [], [], [], [])
+    trajectory = Trajectory(*([] for _ in Trajectory._fields))
     best, hit = -math.inf, math.nan
     temperatures = 0.0
     clamps = [0, 0, 0]
@@ -234,6 +238,8 @@ def _account(
     parents = None if step is None else step.effective_parents
     trajectory.diversity.append(math.nan if step is None else step.diversity)
     trajectory.used_diversity.append(math.nan if step is None else step.used_diversity)
+    trajectory.raw_temperature.append(math.nan if step is None else step.raw)
+    trajectory.clamped_temperature.append(math.nan if step is None else step.clamped)
     trajectory.temperature.append(math.nan if step is None else step.temperature)
     trajectory.clamp.append(0 if step is None else step.clamp)
     trajectory.effective_parents.append(math.nan if parents is None else parents)

@@ -34,6 +34,8 @@ TRAJECTORY = pa.schema(
         ("best", pa.list_(pa.float64())),
         ("diversity", pa.list_(pa.float32())),
         ("used_diversity", pa.list_(pa.float32())),
+        ("raw_temperature", pa.list_(pa.float32())),
+        ("clamped_temperature", pa.list_(pa.float32())),
         ("temperature", pa.list_(pa.float32())),
         ("clamp", pa.list_(pa.int8())),
         ("effective_parents", pa.list_(pa.float32())),

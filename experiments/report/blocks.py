@@ -39,6 +39,7 @@ def answers(page_input: PageInput, findings: Findings) -> Mapping[str, list[Row]
             **_effect(verdict),
             "arm": plan.arm,
             "base": plan.base,
+            "exceptions": sentences.exceptions(verdict, page_input.margin),
             "why": sentences.why(
                 verdict,
                 findings.dials,
@@ -48,6 +49,21 @@ def answers(page_input: PageInput, findings: Findings) -> Mapping[str, list[Row]
         }
         found.setdefault(plan.group, []).append(block)
     return found
+
+
+def scale(findings: Findings) -> str:
+    """Returns how far apart the arms of the study are at all, in one sentence."""
+    runs = findings.tables.runs
+    runs = runs[runs["status"] == "ok"]
+    means = runs.groupby(["arm", "task"])["area"].mean().groupby("arm").mean()
+    areas = {str(arm): float(area) for arm, area in means.items()}
+    if len(areas) < 2:
+        return ""
+    best, worst = min(areas, key=areas.__getitem__), max(areas, key=areas.__getitem__)
+    return (
+        f"For scale: regret of {best}, the best arm here, is "
+        f"{words.change(areas[best] - areas[worst])} than that of {worst}, the worst."
+    )
 
 
 def _effect(verdict: Verdict) -> Row:

@@ -87,6 +87,8 @@ def html(page_input: PageInput, findings: Findings) -> str:
         budgets=cards.budgets(page_input, findings),
         n_pairs=findings.n_pairs,
         margin=words.figures(page_input.margin),
+        margin_factor=f"{10.0**page_input.margin:.2f}",
+        scale=blocks.scale(findings),
         margin_change=words.change(page_input.margin).removesuffix(" higher"),
         level=words.figures(100.0 * (1.0 - page_input.alpha)),
         inner_level=words.figures(100.0 * (1.0 - 2.0 * page_input.alpha)),

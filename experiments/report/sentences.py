@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from experiments.report.findings import Dial
 from experiments.report.inputs import Leverage
-from experiments.report.words import figures, fine, percent, several, steps
+from experiments.report.words import change, figures, fine, percent, several, steps
 from experiments.statistics.aggregate import Behaviour
 from experiments.statistics.control import Expected
 from experiments.statistics.verdict import Outcome, Verdict
@@ -136,6 +136,28 @@ def why(
     sentences = [undecided(verdict)] if verdict.outcome is Outcome.INCONCLUSIVE else []
     sentences += [f"{start}."] if text else []
     return " ".join(sentences)
+
+
+def exceptions(verdict: Verdict, margin: float) -> str:
+    """Returns the tasks on which an arm that is no better on average stands apart.
+
+    A task stands apart where its own difference exceeds the margin and its interval
+    excludes zero. It is one of many looks, so it is no verdict; hiding it would be worse.
+    """
+    if verdict.outcome not in (Outcome.EQUIVALENT, Outcome.INCONCLUSIVE):
+        return ""
+    apart = [
+        task
+        for task in verdict.comparison.tasks
+        if abs(task.effect) > margin
+        and not (task.interval.low <= 0.0 <= task.interval.high)
+    ]
+    apart.sort(key=lambda task: -abs(task.effect))
+    if not apart:
+        return ""
+    named = [f"{change(task.effect)} on {task.task}" for task in apart[:3]]
+    more = f" and {len(apart) - 3} more" if len(apart) > 3 else ""
+    return f"On average, not everywhere: {', '.join(named)}{more}."
 
 
 def nothing_ran(verdict: Verdict) -> bool:

@@ -52,3 +52,18 @@ def test_a_dial_on_a_constant_diversity_is_dead() -> None:
     assert leverage.temperatures == (0.6, 0.6) or leverage.temperatures[0] == (
         pytest.approx(leverage.temperatures[1])
     )
+
+
+def test_a_replayed_arm_is_measured_with_the_temperatures_it_replays() -> None:
+    arms = "[ranked_inverted,ranked_inverted_schedule,ranked_inverted_mean]"
+    study = load(["study=smoke", f"study.arms={arms}", "study.contrasts=[]"])
+    found = leverages(
+        study,
+        [
+            pair("ranked_inverted", "ranked_inverted_schedule"),
+            pair("ranked_inverted", "ranked_inverted_mean"),
+        ],
+    )
+    for leverage in found.values():
+        assert 0.0 < leverage.distance < 0.5
+        assert leverage.temperatures[0] != leverage.temperatures[1]

@@ -149,6 +149,10 @@ def test_the_account_of_a_run_matches_its_grid() -> None:
     assert points.best[-1] == run.best
     assert not any(math.isnan(d) for d in points.diversity)
     assert all(1.0 <= n <= 100.0 for n in points.effective_parents)
+    # Bounds are applied last here, so that the clamped temperature is the one used.
+    assert points.clamped_temperature == points.temperature
+    for raw, used in zip(points.raw_temperature, points.used_diversity, strict=True):
+        assert raw == pytest.approx(0.1 * 2.0 * (1.0 - used))
     for temperature, clamp in zip(points.temperature, points.clamp, strict=True):
         assert (temperature == 0.01) == (clamp == -1)
         assert (temperature == 0.5) == (clamp == 1)

@@ -769,3 +769,28 @@ def test_a_contrast_more_does_not_change_the_intervals_of_others(raw: Raw) -> No
         for study in (fewer, SMALL)
     )
     assert repr(few) == repr(all_[1:])
+
+
+def test_a_task_that_stands_apart_is_named_beside_an_average_that_does_not() -> None:
+    def with_tasks(*effects: float, outcome: Outcome) -> Verdict:
+        tasks = tuple(
+            TaskEffect(
+                task=f"t{k}",
+                n_pairs=20,
+                effect=effect,
+                interval=Interval(effect - 0.01, effect + 0.01),
+            )
+            for k, effect in enumerate(effects)
+        )
+        comparison = dataclasses.replace(VERDICT.comparison, tasks=tasks)
+        return dataclasses.replace(VERDICT, comparison=comparison, outcome=outcome)
+
+    mixed = with_tasks(0.0, -0.125, 0.06, 0.04, outcome=Outcome.EQUIVALENT)
+    assert sentences.exceptions(mixed, 0.05) == (
+        "On average, not everywhere: 25 % lower on t1, 15 % higher on t2."
+    )
+    assert sentences.exceptions(mixed, 0.2) == ""
+    clear = with_tasks(-0.125, -0.2, outcome=Outcome.BETTER)
+    assert sentences.exceptions(clear, 0.05) == ""
+    many = with_tasks(*[0.1 + k / 100 for k in range(5)], outcome=Outcome.INCONCLUSIVE)
+    assert sentences.exceptions(many, 0.05).endswith("on t2 and 2 more.")
