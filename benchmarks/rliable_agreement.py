@@ -4,9 +4,9 @@ rliable (Agarwal et al. 2021) does not import with pandas 3, so it runs in an en
 of its own and leaves its numbers in ``tests/golden/rliable.json``, with the table they
 belong to; the tests compare ours with them.
 
-    python -m venv /tmp/rliable
-    /tmp/rliable/bin/pip install "rliable==1.2.0" "pandas<3" "numpy<2"
-    /tmp/rliable/bin/python benchmarks/rliable_agreement.py theirs
+    python -m venv .rliable
+    .rliable/bin/pip install "rliable==1.2.0" "pandas<3" "numpy<2"
+    .rliable/bin/python benchmarks/rliable_agreement.py theirs
     .venv/bin/python -m benchmarks.rliable_agreement ours
 """
 
