@@ -27,7 +27,7 @@ from experiments.study import Arm, Study, StudyTask
 from experiments.weightings.unit import Unit
 
 #: Modules of the harness that decide what a run is; plots and reports do not.
-_SOURCES = ("loop.py", "contracts.py", "expressions.py")
+_SOURCES = ("loop.py", "contracts.py", "expressions.py", "cells.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,8 @@ def code_version() -> str:
     except PackageNotFoundError:
         release = "source"
     here = files("experiments")
-    parts: list[str | bytes] = [release]
+    # Other releases of these may compute other numbers.
+    parts: list[str | bytes] = [release, version("numpy"), version("ioh")]
     for name, body in _python_files(files("memory")):
         parts += [name, body]
     for room in ("tasks", "proposers", "weightings"):

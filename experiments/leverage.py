@@ -7,7 +7,9 @@ runs can tell the arms apart: the dial is dead.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -17,6 +19,8 @@ from experiments import loop
 from experiments.cells import replayed, settings_of
 from experiments.study import Arm, Study, StudyTask
 
+#: Leverage below which the laws agree in all but one of a hundred draws.
+DEAD = 0.01
 #: Populations of a pilot at which the laws are compared, log-spaced over the run.
 MOMENTS = 8
 
@@ -25,7 +29,7 @@ class Leverage(NamedTuple):
     """The largest distance between two laws.
 
     Attributes:
-        distance: Largest total variation, in ``[0, 1]``.
+        distance: Largest total variation, in ``[0, 1]``; NaN if no pilot lived.
         task: Where it was found.
         temperatures: Temperatures of the arm and of its base there and then.
     """
@@ -74,7 +78,8 @@ def leverages(
                 if arms[name].replay != "nothing":
                     donor, _ = _piloted(study, arms[name], task, (seed, "donor"))
                     settings = replayed(settings, arms[name].replay, donor)
-                laws[name, base] = _laws(settings, history, moments)
+                weighed = _weighed(history, arms[name], task.budget)
+                laws[name, base] = _laws(settings, weighed, moments)
         for pair in pairs:
             mine, other = laws[pair.arm, pair.base], laws[pair.base, pair.base]
             for one, two in zip(mine, other, strict=True):
@@ -84,6 +89,9 @@ def leverages(
                     found[pair.arm, pair.base] = Leverage(
                         distance, task.label, (one.temperature, two.temperature)
                     )
+    for pair in pairs:
+        # A pilot on which nothing lived says nothing.
+        found.setdefault((pair.arm, pair.base), Leverage(math.nan, "", (math.nan,) * 2))
     return found
 
 
@@ -108,10 +116,26 @@ def _piloted(
         names=names,
         budget=task.budget,
         initial=study.initial,
+        weighting=arm.weighting,
         journal=journal,
     )
     recollection = memory.EvolutionaryMemory(settings, journal, seed=names)
     return outcome, recollection.history()
+
+
+def _weighed(
+    history: Sequence[memory.Solution], arm: Arm, budget: int
+) -> list[memory.Solution]:
+    """Returns the solutions of a run with the weights that ``arm`` would give them."""
+    known: dict[str, memory.Solution] = {}
+    for evaluation, solution in enumerate(history, start=1):
+        if solution.score is not None:
+            parent = known.get(solution.parent_ids[0]) if solution.parent_ids else None
+            weight = arm.weighting.weight(parent, solution.score, evaluation / budget)
+            known[solution.id] = replace(solution, weight=weight)
+        else:
+            known[solution.id] = solution
+    return list(known.values())
 
 
 def _laws(

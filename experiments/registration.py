@@ -23,14 +23,20 @@ class Registered(NamedTuple):
 
     hash: str
     plan: Any
+    known_cells: int = 0
 
 
 class PlanTampered(ValueError):
     """A plan that is not what its hash says."""
 
 
-def register(folder: Path, study: Study) -> Registered:
+def register(folder: Path, study: Study, known_cells: int = 0) -> Registered:
     """Registers ``study`` in ``folder`` unless a plan is there, and returns the plan.
+
+    Args:
+        folder: Folder of the study.
+        study: The study.
+        known_cells: How many of its cells were computed before, which the page says.
 
     Raises:
         PlanTampered: The plan there does not have the hash it claims.
@@ -39,7 +45,7 @@ def register(folder: Path, study: Study) -> Registered:
     if known is not None:
         return known
     plan = study.description
-    found = Registered(memory.fingerprint(plan), plan)
+    found = Registered(memory.fingerprint(plan), plan, known_cells)
     folder.mkdir(parents=True, exist_ok=True)
     beside = folder / f".{_NAME}.new"
     text = json.dumps(found._asdict(), indent=1, sort_keys=True, ensure_ascii=False)
@@ -57,7 +63,7 @@ def registered(folder: Path) -> Registered | None:
     path = folder / _NAME
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        found = Registered(content["hash"], content["plan"])
+        found = Registered(content["hash"], content["plan"], content["known_cells"])
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as error:
@@ -75,7 +81,10 @@ def deviations(folder: Path, study: Study) -> tuple[str, ...]:
     known = registered(folder)
     if known is None:
         return ("the study was never registered",)
-    return tuple(_lines(study.description, known.plan))
+    late = []
+    if known.known_cells:
+        late.append(f"registered after {known.known_cells} of its cells were known")
+    return (*late, *_lines(study.description, known.plan))
 
 
 def _lines(now: object, planned: object) -> Iterator[str]:

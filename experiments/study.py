@@ -32,6 +32,8 @@ from experiments.contracts import Proposer, Task, Weighting
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.+=,-]*", re.IGNORECASE)
 
 
+#: A margin of ten is a factor of 10^10 in regret, an alpha above a quarter no test.
+MOST_MARGIN, MOST_ALPHA = 10.0, 0.25
 #: Beyond this many seeds a study is a slip of the keyboard.
 MOST_SEEDS = 100_000
 #: What an arm may be given of another run: see ``Arm``.
@@ -180,8 +182,11 @@ class Study:
 
     @property
     def description(self) -> Any:  # noqa: ANN401
-        """Everything that the study is, as plain data."""
-        return memory.description(self, "study")
+        """Everything that the study is, as plain data; its parts by their labels."""
+        plain = memory.description(self, "study")
+        plain["tasks"] = {task["label"]: task for task in plain["tasks"]}
+        plain["arms"] = {arm["name"]: arm for arm in plain["arms"]}
+        return plain
 
 
 def arm_of(config: DictConfig, name: str, title: str) -> Arm:
@@ -314,6 +319,11 @@ def load(overrides: Sequence[str] = (), config_dir: Path | None = None) -> Study
     arms = [_arm_named(composer, name) for name in config.arms]
     for grid in config.grids:
         arms += _grid(composer, grid)
+        if not arms or not all(grid.over.values()):
+            raise ConfigurationError(
+                f"study.grids.{grid.name}: every key of over needs a value, got "
+                f"{dict(grid.over)!r}"
+            )
     return _study(config, composer, arms, config.contrasts, config.controls)
 
 
@@ -475,6 +485,8 @@ def _study(
                         f"study.{key}: {role} must be one of {', '.join(names)}, got "
                         f"{arm!r}; study.{key}=[] drops all of them"
                     )
+    _refuse_odd_pairs("contrasts", contrasts)
+    _refuse_odd_pairs("controls", controls)
     for control in controls:
         if control.expected not in EXPECTED:
             raise ConfigurationError(
@@ -488,8 +500,8 @@ def _study(
                     f"{', '.join(config.tasks)}, got {label!r}"
                 )
     try:
-        margin = memory.positive("study.margin", config.margin)
-        alpha = memory.within("study.alpha", config.alpha, 0.001, 0.5)
+        margin = memory.within("study.margin", config.margin, 1e-6, MOST_MARGIN)
+        alpha = memory.within("study.alpha", config.alpha, 0.001, MOST_ALPHA)
         seeds = memory.count("study.seeds", config.seeds, 1, MOST_SEEDS)
         initial = memory.count("study.initial", config.initial, minimum=1)
         instances = tuple(
@@ -531,6 +543,25 @@ def _study(
         margin=margin,
         alpha=alpha,
     )
+
+
+def _refuse_odd_pairs(
+    key: str, planned: Sequence[ContrastConfig] | Sequence[ControlConfig]
+) -> None:
+    """Refuses an arm compared with itself, and a pair that is compared twice."""
+    seen: list[set[str]] = []
+    for one in planned:
+        pair = {one.arm, one.base}
+        if len(pair) < 2:
+            raise ConfigurationError(
+                f"study.{key}: arm and base must differ, got {one.arm!r} twice"
+            )
+        if pair in seen:
+            raise ConfigurationError(
+                f"study.{key}: a pair of arms may be compared once, got {one.arm!r} "
+                f"and {one.base!r} twice"
+            )
+        seen.append(pair)
 
 
 def _refuse_repeats(name: str, values: Sequence[str]) -> None:

@@ -36,6 +36,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Runs the verb; returns 0."""
+    if not options.target.is_dir():
+        raise ConfigurationError(
+            f"{options.target} is no folder of a study: run the study first, or copy it"
+        )
     for source in options.sources:
         if not read_shards(source, light=True).rows:
             raise ConfigurationError(f"{source} holds no finished cells (raw/shards)")

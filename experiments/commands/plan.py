@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 #: Seconds of one evaluation where nothing of a task has been timed yet.
 GUESS = 1.5e-4
-#: Leverage below which no number of runs can tell two arms apart.
-DEAD = 0.005
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -107,7 +105,7 @@ def _one(study: Study, folder: Path, workers: int, pilot: int | None) -> bool:
 
 def _piloted(study: Study, n_seeds: int) -> None:
     """Prints what a pilot says of each contrast."""
-    from experiments.leverage import leverages
+    from experiments.leverage import DEAD, leverages
     from experiments.statistics.size import Size, deciding, promised, spread
 
     found = leverages(study, study.contrasts)
@@ -125,9 +123,15 @@ def _piloted(study: Study, n_seeds: int) -> None:
         if leverage.distance < DEAD:
             print("    this dial is dead: no number of runs decides it")
             continue
+        if values.empty or len(study.tasks) < 2 or n_seeds < 2:
+            print("    a spread needs two tasks and two pilot seeds that finished")
+            continue
         both = values.pivot_table(
             index=keys, columns="arm", values="value"
         ).reset_index()
+        if not {contrast.arm, contrast.base} <= set(both.columns):
+            print("    no pilot run of one of the two arms finished")
+            continue
         both["difference"] = both[contrast.arm] - both[contrast.base]
         scatter = spread(both)
         power = promised(

@@ -59,7 +59,12 @@ def run(options: argparse.Namespace) -> int:
     from experiments.figures import quantity, style
     from experiments.statistics.aggregate import curves
 
-    tables = table.tidy(*tables_in(options.folder))
+    try:
+        tables = table.tidy(*tables_in(options.folder))
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(
+            f"the tables in {options.folder} do not belong together: {error}"
+        ) from error
     arms = _chosen("--arms", options.arms, tables.runs["arm"])
     tasks = _chosen("--tasks", options.tasks, tables.runs["task"])
     rows = tables.trajectories

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
 import memory
-from experiments.cells import code_version
+from experiments.cells import cells_of, code_version
 from experiments.commands.export import tables_in
 from experiments.commands.options import chosen, reproducing, study_arguments
+from experiments.composition import ConfigurationError
 from experiments.leverage import leverages
 from experiments.registration import deviations, registered
 from experiments.study import Contrast, Control, Study
@@ -46,6 +48,13 @@ def written(study: Study, folder: Path, reproduce: str) -> Path:
     from experiments.report import page
 
     tables = tables_in(folder)
+    wanted = [cell.id for cell in cells_of(study)]
+    if sorted(tables[0]["cell"]) != sorted(wanted):
+        shared = len(set(wanted) & set(tables[0]["cell"]))
+        raise ConfigurationError(
+            f"the tables in {folder} are of another study or other code: they hold "
+            f"{shared} of its {len(wanted)} cells; boltzmem run computes what is missing"
+        )
     pairs: list[Contrast | Control] = [*study.contrasts, *study.controls]
     capacities = {arm.settings.capacity for arm in study.arms}
     plan = registered(folder)
@@ -66,6 +75,7 @@ def written(study: Study, folder: Path, reproduce: str) -> Path:
             leverage={
                 pair: page.Leverage(found.distance, found.task)
                 for pair, found in leverages(study, pairs).items()
+                if not math.isnan(found.distance)
             },
             deviations=deviations(folder, study),
             parameters=_parameters(study),

@@ -125,7 +125,7 @@ def _run(
         reporter.say(_beginning(study, plan))
         for line in changes(study, folder):
             reporter.say(f"changed since the last run: {line}")
-        register(folder, study)
+        register(folder, study, len(plan.done) + len(plan.failed))
         for line in deviations(folder, study):
             reporter.say(f"deviates from the registered plan: {line}")
         write_manifest(folder, manifest(study, command))

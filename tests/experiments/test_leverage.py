@@ -49,9 +49,7 @@ def test_a_dial_on_a_constant_diversity_is_dead() -> None:
     # text_shape sees no difference between strings of bits, however many it samples.
     leverage = found["loongflow_sample_5", "loongflow_original"]
     assert leverage.distance == pytest.approx(0.0, abs=1e-12)
-    assert leverage.temperatures == (0.6, 0.6) or leverage.temperatures[0] == (
-        pytest.approx(leverage.temperatures[1])
-    )
+    assert leverage.temperatures == pytest.approx((0.6, 0.6))
 
 
 def test_a_replayed_arm_is_measured_with_the_temperatures_it_replays() -> None:
@@ -67,3 +65,17 @@ def test_a_replayed_arm_is_measured_with_the_temperatures_it_replays() -> None:
     for leverage in found.values():
         assert 0.0 < leverage.distance < 0.5
         assert leverage.temperatures[0] != leverage.temperatures[1]
+
+
+def test_lineage_weights_have_leverage() -> None:
+    arms = "[lineage_weights_5,lineage_weights_1,loongflow_original]"
+    study = load(["study=smoke", f"study.arms={arms}", "study.contrasts=[]"])
+    found = leverages(
+        study,
+        [
+            pair("lineage_weights_5", "loongflow_original"),
+            pair("lineage_weights_5", "lineage_weights_1"),
+        ],
+    )
+    for leverage in found.values():
+        assert leverage.distance > 0.1

@@ -26,6 +26,18 @@ def test_every_deviation_names_its_key(tmp_path: Path) -> None:
     assert "margin: 0.2 now, 0.05 registered" in found
     assert any(line.startswith("seeds: [1, 2, 3, 4] now") for line in found)
     assert len(found) == 2
+    tasks = deviations(tmp_path, load(["study=smoke", "study.budget=70"]))
+    assert tasks == (
+        "tasks.nguyen_1.budget: 70 now, 60 registered",
+        "tasks.onemax_20.budget: 70 now, 60 registered",
+    )
+
+
+def test_a_plan_registered_after_the_data_says_so(tmp_path: Path) -> None:
+    register(tmp_path, load(["study=smoke"]), known_cells=12)
+    assert deviations(tmp_path, load(["study=smoke"])) == (
+        "registered after 12 of its cells were known",
+    )
 
 
 def test_a_study_without_a_plan_says_so(tmp_path: Path) -> None:

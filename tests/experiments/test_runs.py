@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from experiments import runs
+from experiments import cells, runs
 from experiments.cells import cells_of, computed
 from experiments.study import load
 
@@ -151,3 +152,12 @@ def test_a_row_is_strict_json(tmp_path: Path, computed_study) -> None:
     for line in shard(tmp_path).read_text("utf-8").splitlines():
         body = line.split(" ", 1)[1]
         json.loads(body, parse_constant=lambda name: pytest.fail(name))
+
+
+def test_the_area_is_the_mean_log_regret_over_the_grid_by_hand() -> None:
+    # Regrets 1 (nothing yet), 0.1, 0.01 and 0, each with the floor of 1e-6.
+    area = cells._area([math.nan, 0.9, 0.99, 1.0])
+    by_hand = (0.0 - 1.0 - 2.0 - 6.0) / 4
+    assert area == pytest.approx(by_hand, abs=1e-4)
+    assert cells._area([2.0]) == pytest.approx(-6.0)
+    assert cells._area([-3.0]) == pytest.approx(math.log10(4.0 + 1e-6))

@@ -260,6 +260,17 @@ def test_what_cannot_be_read_or_written_exits_with_2_and_no_traceback(
     assert boltzmem("list", "study", "--config-dir", ".", cwd=tmp_path).returncode == 0
 
 
+def test_a_page_is_only_made_of_the_cells_of_its_study(tmp_path: Path) -> None:
+    assert boltzmem("run", *SMALL, "--no-report", cwd=tmp_path).returncode == 0
+    (folder,) = (tmp_path / "results").iterdir()
+    other = [*SMALL[:1], "study.seeds=3", *SMALL[2:]]
+    place = tmp_path / "results" / folder.name.replace("seeds=2", "seeds=3")
+    shutil.copytree(folder, place)
+    done = boltzmem("report", *other, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "they hold 8 of its 12 cells" in done.stderr
+
+
 def test_a_damaged_table_is_said_and_mended_by_the_same_command(tmp_path: Path) -> None:
     assert boltzmem("run", *SMALL, "--no-report", cwd=tmp_path).returncode == 0
     (folder,) = (tmp_path / "results").iterdir()
