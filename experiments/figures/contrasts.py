@@ -206,7 +206,7 @@ def _row(row: Row, axes: Axes, height: float, limit: float) -> None:
 
 def _lines(row: Row) -> list[str]:
     """Returns the label of a row, broken where it would leave the axes or meet the note."""
-    return textwrap.wrap(row.label, max(14, 50 - len(row.note) - 2 * bool(row.note)))
+    return textwrap.wrap(row.label, max(14, 46 - len(row.note) - 2 * bool(row.note)))
 
 
 def _height(rows: Sequence[Row]) -> float:
