@@ -371,6 +371,12 @@ def load_sweep(
     of_arm = [text for text in overrides if _ARM_KEYS.match(text)]
     of_study = [text for text in overrides if text not in of_arm]
     combinations = swept(of_arm) if of_arm else []
+    for text in of_study:
+        if of_arm and re.match(r"\+*study\.(arms|contrasts|controls)\b", text):
+            raise ConfigurationError(
+                "a sweep over the memory makes arms of its own, each compared with the "
+                f"first, so it cannot have {text!r}"
+            )
     studies = []
     for outer in swept(of_study):
         if not of_arm:

@@ -8,7 +8,7 @@ import pytest
 
 from experiments.cells import cells_of, code_version, names_of, settings_of
 from experiments.composition import ConfigurationError
-from experiments.study import cheap, load
+from experiments.study import cheap, load, load_sweep
 from memory import upstream
 from memory.diversity.hamming import Hamming
 from memory.diversity.text_shape import TextShape
@@ -209,3 +209,10 @@ def test_the_code_version_covers_every_source_that_makes_a_number(
         assert code_version() != first, name
     monkeypatch.undo()
     code_version.cache_clear()
+
+
+@pytest.mark.parametrize("key", ["arms", "contrasts", "controls"])
+def test_a_sweep_refuses_what_names_other_arms_than_its_own(key: str) -> None:
+    overrides = ["study=smoke", "temperature=fixed,adaptive", f"study.{key}=[]"]
+    with pytest.raises(ConfigurationError, match="makes arms of its own"):
+        load_sweep(overrides)
