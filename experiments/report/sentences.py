@@ -119,7 +119,7 @@ def why(
         return f"The two arms' laws {amount}: this dial is dead, no n decides it."
     pair = [(name, dials[name]) for name in (verdict.arm, verdict.base)]
     if nothing_ran(verdict):
-        return "No run of either arm finished."
+        return "No pair of runs finished."
     parts = []
     if verdict.identical and verdict.outcome is Outcome.EQUIVALENT:
         parts.append("every paired difference is exactly 0")

@@ -218,13 +218,14 @@ def _with_sensitivity(
     verdict: Verdict, other: Verdict | None, known: pd.DataFrame
 ) -> Verdict:
     """Returns the verdict beside that without failed runs."""
-    if not known[["arm", "base"]].isna().all(axis=None):
+    paired = known[["arm", "base"]].notna().all(axis=1).any()
+    if paired or verdict.outcome is not Outcome.EQUIVALENT:
         return replace(verdict, sensitivity=other)
-    # Runs that all failed are all worth the same, which is no evidence of equivalence.
+    # A failed run is worth the worst value: equal to that is no evidence of equivalence.
     return replace(
         verdict,
         outcome=Outcome.INCONCLUSIVE,
-        reason="no run of either arm finished",
+        reason="no pair of runs finished",
         p=None,
         p_holm=None,
         negligible=False,

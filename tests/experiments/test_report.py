@@ -264,7 +264,7 @@ def test_where_no_run_finished_there_are_words_and_no_empty_figures(
     assert list((tmp_path / "figures").iterdir()) == []
     said = Outline(text).said()
     assert "EQUIVALENT (identical)" not in said
-    assert said.count("No run of either arm finished.") == len(SMALL.contrasts) - 1
+    assert said.count("No pair of runs finished.") == len(SMALL.contrasts) - 1
     assert said.count("regret unknown") == len(SMALL.contrasts)
 
 

@@ -448,9 +448,12 @@ def test_arms_that_all_failed_are_not_equivalent() -> None:
         generator=rng,
     )
     assert found.outcome is Outcome.INCONCLUSIVE
-    assert found.reason == "no run of either arm finished"
+    assert found.reason == "no pair of runs finished"
     assert found.words == "INCONCLUSIVE"
+    # The other arm finished, and as badly as a failure counts: no pair says anything.
     assert half.identical
+    assert half.outcome is Outcome.INCONCLUSIVE
+    assert half.reason == "no pair of runs finished"
     assert half.sensitivity is None
 
 
