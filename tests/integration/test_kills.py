@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,23 @@ HOSTILE = Path(__file__).parent / "hostile"
 STUDY = ["study=smoke", "study.seeds=30", "study.budget=400"]
 
 
+_STARTED: list[subprocess.Popen[str]] = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_outlives_its_test() -> Iterator[None]:
+    yield
+    while _STARTED:
+        process = _STARTED.pop()
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+
 def start(
     *arguments: str, cwd: Path, path: Path = ROOT, **environment: str
 ) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-m", "experiments", *arguments],
         cwd=cwd,
         env={**os.environ, "PYTHONPATH": str(path), **environment},
@@ -30,6 +44,8 @@ def start(
         text=True,
         start_new_session=True,
     )
+    _STARTED.append(process)
+    return process
 
 
 def finished(process: subprocess.Popen[str]) -> tuple[int, str, str]:
@@ -56,6 +72,15 @@ def members(session: int) -> dict[int, str]:
 
 def workers(session: int) -> list[int]:
     return [pid for pid, line in members(session).items() if "spawn_main" in line]
+
+
+def oldest_worker(process: subprocess.Popen[str]) -> int:
+    """Returns a worker; after a kill there may be none for a moment."""
+    while process.poll() is None:
+        if found := workers(process.pid):
+            return min(found)
+        time.sleep(0.01)
+    raise AssertionError("the run was over before a worker could be killed")
 
 
 def nobody_left(session: int) -> bool:
@@ -114,9 +139,12 @@ def test_parents_and_workers_that_are_killed_cost_nothing_but_time(
         assert nobody_left(process.pid)
         kills["parent"] += 1
     process = start(*command, cwd=tmp_path, PYTHONHASHSEED="9")
-    for n in (45, 60, 75):
-        assert wait_for_rows(tmp_path, n, process)
-        os.kill(workers(process.pid)[0], signal.SIGKILL)
+    # Early, while much is left to do: rows come by the block, and the run must not be
+    # over before the last kill. The oldest worker, so that no cell meets all three.
+    n = rows_on_disk(tmp_path)
+    for more in (1, 2, 3):
+        assert wait_for_rows(tmp_path, n + more, process)
+        os.kill(oldest_worker(process), signal.SIGKILL)
         kills["worker"] += 1
     code, _, err = finished(process)
     assert code == 0, err
