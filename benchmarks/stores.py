@@ -51,7 +51,7 @@ def encoded(index: int, k: int) -> tuple[str, bytes, bytes]:
     )
     features = memory.Settings().diversity.features(TEXT)
     event = codec.Remembered("", id_, k % 100 / 7.0, 1.0, None, features)
-    return f"solution:0::{id_}", codec.row(event), codec.body(solution)
+    return f"record:0::{id_}", codec.row(event), codec.body(solution)
 
 
 def append(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from typing import NoReturn
 
 VERBS = (
     "run",
@@ -18,12 +20,21 @@ VERBS = (
     "export",
     "merge",
     "list",
+    "store",
     "doctor",
 )
+_ADDRESS = re.compile(r"(\w+://|(redis|rediss|unix):)[^\s'\"]*")
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that quotes no address of a server: it may hold a password."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(_ADDRESS.sub("(an address)", message))
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="boltzmem",
         description="Ablation studies of parent selection in evolutionary search.",
         epilog="Begin with: boltzmem list study; boltzmem run study=smoke",

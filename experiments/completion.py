@@ -14,6 +14,8 @@ from collections.abc import Sequence
 import hydra
 from omegaconf import DictConfig
 
+from experiments.commands.store import ACTIONS
+
 FLAGS = ("-sc", "--shell-completion")
 
 
@@ -28,6 +30,12 @@ def answered(arguments: Sequence[str], verbs: Sequence[str]) -> bool:
         if typing_verb:
             start = words[1] if len(words) == 2 else ""
             print(" ".join(verb for verb in verbs if verb.startswith(start)))
+            return True
+        if words[1] == "store":
+            # Its words are actions, addresses and files, of which Hydra knows nothing.
+            if len(words) == 2 or (len(words) == 3 and not line.endswith(" ")):
+                start = words[2] if len(words) == 3 else ""
+                print(" ".join(one for one in ACTIONS if one.startswith(start)))
             return True
         if words[1] in verbs:
             before = line.index(words[1], len(words[0]))

@@ -32,6 +32,31 @@ from experiments.contracts import Proposer, Task, Weighting
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.+=,-]*", re.IGNORECASE)
 
 
+#: Keys of a memory's settings: rooms, each with one policy, and plain values.
+ROOMS = (
+    "diversity",
+    "temperature",
+    "scaling",
+    "selection",
+    "survival",
+    "ranking",
+    "weights",
+    "assignment",
+    "topology",
+    "retention",
+)
+SCALARS = (
+    "capacity",
+    "elite_size",
+    "islands",
+    "quota",
+    "migration_interval",
+    "migration_unit",
+    "migration_rate",
+    "migration_relays",
+    "deduplicate",
+)
+
 #: A margin of ten is a factor of 10^10 in regret, an alpha above a quarter no test.
 MOST_MARGIN, MOST_ALPHA = 10.0, 0.25
 #: Beyond this many seeds a study is a slip of the keyboard.
@@ -196,11 +221,12 @@ def arm_of(config: DictConfig, name: str, title: str) -> Arm:
         ConfigurationError: A value is refused; the message names its key.
     """
     values = plain(config)
-    rooms = ("diversity", "temperature", "scaling", "selection", "survival")
-    policies = {room: built(values[room], f"arm {name}: {room}") for room in rooms}
+    policies = {room: built(values[room], f"arm {name}: {room}") for room in ROOMS}
     try:
         settings = memory.Settings(
-            capacity=values["capacity"], elite_size=values["elite_size"], **policies
+            **{key: values[key] for key in SCALARS},
+            axes=_axes(values["axes"], f"arm {name}: axes"),
+            **policies,
         )
         return Arm(
             name=name,
@@ -215,6 +241,25 @@ def arm_of(config: DictConfig, name: str, title: str) -> Arm:
         )
     except (TypeError, ValueError) as error:
         raise ConfigurationError(f"arm {name}: {error}") from error
+
+
+def _axes(entries: object, where: str) -> tuple[memory.Axis, ...]:
+    """Returns the axes of a grid from their entries, one mapping each under its name."""
+    if not isinstance(entries, Mapping):
+        raise TypeError(f"axes must be a mapping from names to axes, got {entries!r}")
+    axes = []
+    for label, entry in entries.items():
+        parts = ("descriptor", "bounds")
+        if not isinstance(entry, Mapping) or set(entry) != set(parts):
+            raise ValueError(
+                f"axes.{label} must have the keys descriptor and bounds, got {entry!r}"
+            )
+        axes.append(
+            memory.Axis(
+                *[built(entry[part], f"{where}.{label}.{part}") for part in parts]
+            )
+        )
+    return tuple(axes)
 
 
 def _replay(value: object) -> str:
@@ -291,6 +336,10 @@ def _schema(node: object) -> StudyConfig:
 
 #: Top-level keys that make an arm; overriding one makes an arm of the command line.
 _ARM_KEYS = re.compile(
+    r"[+~]*(?:/?(?:descriptors|bounds)@)?(arm|profile|natural_diversity|stream_salt|"
+    rf"mapping|weighting|replay|axes|{'|'.join((*SCALARS, *ROOMS))})\b"
+)
+_KEYS = re.compile(
     r"[+~]*(arm|profile|capacity|elite_size|natural_diversity|stream_salt|diversity|"
     r"mapping|temperature|scaling|selection|survival|weighting|replay)\b"
 )

@@ -1,20 +1,35 @@
 """boltzmem: an evolutionary memory whose parent selection can be replayed."""
 
+from memory.archive import Amendment, Forgotten, Total
+from memory.asynchronous import AsyncMemory
 from memory.codec import CorruptEntry, UnknownEvent
 from memory.control import Step, checked_law, control_step, effective_parents
-from memory.evolution import ConfigurationMismatch, EvolutionaryMemory, Parent
+from memory.evolution import Evaluations, EvolutionaryMemory, Parent
+from memory.following import ConfigurationMismatch
+from memory.grid import Axis
+from memory.lineage import Lineage
+from memory.opening import open_memory
 from memory.policies import (
+    Assignment,
+    Bounds,
+    Candidates,
     Control,
+    Dead,
+    Descriptor,
     Diversity,
     Mapping,
     Pick,
+    Ranking,
+    Retention,
     Scaling,
     Selection,
     Signal,
     Survival,
     Temperature,
+    Topology,
     Tracker,
     View,
+    Weights,
     view,
 )
 from memory.population.state import Population
@@ -48,17 +63,29 @@ from memory.stores.journal import (
 from memory.stores.urls import list_populations, open_journal, purge
 from memory.temperature.fixed import Fixed
 from memory.temperature.yoked import Yoked
+from memory.texts import normalised
+from memory.validity import Validity, validity
 
 __all__ = [
+    "Amendment",
     "Appended",
+    "Assignment",
+    "AsyncMemory",
+    "Axis",
+    "Bounds",
+    "Candidates",
     "ConfigurationMismatch",
     "Control",
     "CorruptEntry",
+    "Dead",
+    "Descriptor",
     "Diversity",
     "Draw",
     "Entry",
+    "Evaluations",
     "EvolutionaryMemory",
     "Fixed",
+    "Forgotten",
     "InMemoryJournal",
     "Journal",
     "JournalRewound",
@@ -66,13 +93,16 @@ __all__ = [
     "JournalUnavailable",
     "JournalUnreadable",
     "KeyedRandom",
+    "Lineage",
     "Mapping",
     "Parent",
     "Pick",
     "Population",
     "PopulationSize",
     "Provenance",
+    "Ranking",
     "Record",
+    "Retention",
     "Scaling",
     "Selection",
     "Settings",
@@ -82,9 +112,13 @@ __all__ = [
     "Step",
     "Survival",
     "Temperature",
+    "Topology",
+    "Total",
     "Tracker",
     "UnknownEvent",
+    "Validity",
     "View",
+    "Weights",
     "Yoked",
     "checked_law",
     "control_step",
@@ -96,12 +130,15 @@ __all__ = [
     "flag",
     "key_of",
     "list_populations",
+    "normalised",
     "open_journal",
+    "open_memory",
     "positive",
     "purge",
     "real",
     "upstream",
     "utf8",
+    "validity",
     "view",
     "within",
 ]

@@ -6,22 +6,30 @@ events, folds what others wrote, and draws parents; every decision is made by a 
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from types import TracebackType
-from typing import NamedTuple, cast
+from typing import Any, Literal, NamedTuple, Self, cast
 
 import numpy as np
 
 from memory import codec
+from memory.archive import Amendment, Forgotten, Total
 from memory.control import Step, checked_law, control_step
+from memory.following import COMPACT_INTERVAL_ENTRIES, Following
+from memory.grid import descriptors
+from memory.lineage import Lineage
 from memory.policies import Floats, View
-from memory.population.state import Population
+from memory.population.state import Population, Spread
 from memory.randomness import KeyedRandom
 from memory.records import (
     LARGEST_INDEX,
     NO_METADATA,
+    TOMBSTONES,
+    WHOLE,
     Draw,
     Provenance,
     Scalar,
@@ -29,19 +37,33 @@ from memory.records import (
     Status,
     checked_draw,
     count,
+    real,
     utf8,
 )
-from memory.settings import Settings, description, differences, fingerprint
+from memory.settings import Settings, description
 from memory.stores.in_memory import InMemoryJournal
-from memory.stores.journal import LIMIT, Entry, Journal
+from memory.stores.journal import Journal, JournalTrimmed
+from memory.texts import text_key
+from memory.validity import Validity, validity
+
+#: An island by its number, or the population as a whole.
+Island = int | Literal["all"]
 
 
 class Parent(NamedTuple):
-    """A drawn parent: the solution, the draw that chose it, and the step of control."""
+    """A drawn parent.
+
+    Attributes:
+        solution: The solution.
+        draw: The draw that chose it.
+        step: The step of control.
+        migrated: Whether it lives on the island that was drawn from as a copy.
+    """
 
     solution: Solution
     draw: Draw
     step: Step
+    migrated: bool = False
 
     @property
     def text(self) -> str:
@@ -82,8 +104,23 @@ def _names(seed: object) -> list[int | str]:
     return names
 
 
-class ConfigurationMismatch(ValueError):
-    """The journal belongs to a population of another configuration."""
+class Evaluations(NamedTuple):
+    """What is known of the score of one solution.
+
+    Attributes:
+        scores: All evaluations since it was last rescored, the first one first.
+        mean: Their mean.
+        standard_error: Standard error of the mean; NaN for one evaluation.
+    """
+
+    scores: tuple[float, ...]
+    mean: float
+    standard_error: float
+
+    @property
+    def n(self) -> int:
+        """Number of evaluations."""
+        return len(self.scores)
 
 
 class EvolutionaryMemory:
@@ -99,6 +136,8 @@ class EvolutionaryMemory:
             workers.
         stream: Name of this worker's own decisions; two workers need two names.
         scope: Key of this population within the journal.
+        compact_interval: Entries after which a worker that adds takes a snapshot, and
+            discards what the retention rule forgot; never by itself if ``None``.
 
     Raises:
         ConfigurationMismatch: The journal holds this scope under other settings or
@@ -114,6 +153,7 @@ class EvolutionaryMemory:
         seed: int | str | Sequence[int | str] = 0,
         stream: str = "main",
         scope: str = "",
+        compact_interval: int | None = COMPACT_INTERVAL_ENTRIES,
     ) -> None:
         if settings is not None and not isinstance(settings, Settings):
             raise TypeError(f"settings must be Settings or None, got {settings!r}")
@@ -121,23 +161,21 @@ class EvolutionaryMemory:
         names = _names(seed)
         self.stream = utf8("stream", stream)
         self.scope = utf8("scope", scope)
-        if journal is not None and not callable(
-            getattr(journal, "append_and_read", None)
-        ):
-            raise TypeError(f"journal must be a Journal or None, got {journal!r}")
-        self._journal: Journal = InMemoryJournal() if journal is None else journal
         self._names = names
         self._own = KeyedRandom(*names, stream)
-        self._population = Population(self.settings, KeyedRandom(*names), scope)
-        # The length makes the prefix of a scope no prefix of another one's keys.
-        self._prefix = f"{len(scope)}:{scope}:"
+        self._following: Following[Population] = Following(
+            InMemoryJournal() if journal is None else journal,
+            scope,
+            {"settings": description(self.settings), "seed": names},
+            self._new_population,
+            compact_interval=compact_interval,
+        )
         self._lock = threading.RLock()
         self._solutions: dict[str, Solution] = {}
+        self._lineage: tuple[int, Lineage] = (0, Lineage())
         self._next_decision = 0
-        self._configure({"settings": description(self.settings), "seed": names})
-        self.sync()
 
-    def __enter__(self) -> EvolutionaryMemory:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -146,7 +184,12 @@ class EvolutionaryMemory:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Leaves the journal as it is: every acknowledged event is in it already."""
+        """Closes the journal, in which every acknowledged event is already."""
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of files and connections; a later call opens them again."""
+        self._following.journal.close()
 
     def __len__(self) -> int:
         """Returns the number of the living."""
@@ -167,7 +210,35 @@ class EvolutionaryMemory:
     def ids(self) -> tuple[str, ...]:
         """Ids of the living, in the order of ``view``."""
         with self._lock:
-            return self._population.ids
+            return self._population.ids()
+
+    @property
+    def sizes(self) -> list[int]:
+        """Numbers of the living on each island."""
+        with self._lock:
+            return self._population.sizes
+
+    @property
+    def n_remembered(self) -> int:
+        """Number of scored solutions that were let in or refused, not counting copies."""
+        return self._population.n_remembered
+
+    @property
+    def n_migrations(self) -> int:
+        """Number of migrations so far."""
+        return self._population.n_migrations
+
+    @property
+    def duplicates(self) -> tuple[tuple[str, str], ...]:
+        """The last duplicates that were not let in: their ids and those they repeat."""
+        with self._lock:
+            return self._population.duplicates
+
+    @property
+    def ledger(self) -> dict[str, Total]:
+        """Records and bytes that were forgotten, by the rule that said so."""
+        with self._lock:
+            return self._population.archive.ledger
 
     def digest(self) -> str:
         """Returns a hash of the population: equal in every worker that has read on."""
@@ -182,8 +253,10 @@ class EvolutionaryMemory:
         parent: Parent | Solution | None = None,
         other_parents: Sequence[Solution] = (),
         weight: float = 1.0,
+        island: int | None = None,
         operator: str = "",
         evaluator: str = "",
+        inputs: Sequence[str] = (),
         instance_scores: Sequence[float] = (),
         time: float = 0.0,
         metadata: Mapping[str, Scalar] = NO_METADATA,
@@ -197,8 +270,10 @@ class EvolutionaryMemory:
             parent: What it was made from; a ``Parent`` also records its draw.
             other_parents: Further parents, for recombination.
             weight: Multiplier of the probability of selection; zero means never.
+            island: Island it is put on; by default the rule of assignment decides.
             operator: Name of the operator or model that proposed it.
             evaluator: Name and version of what scored it.
+            inputs: Names of what else went into it: data, prompts, other records.
             instance_scores: Scores on the instances of the task.
             time: When, in the caller's unit.
             metadata: Flat facts of the user's own.
@@ -220,8 +295,10 @@ class EvolutionaryMemory:
                     other_parents,
                     id=id,
                     weight=weight,
+                    island=island,
                     operator=operator,
                     evaluator=evaluator,
+                    inputs=inputs,
                     instance_scores=instance_scores,
                     time=time,
                     metadata=metadata,
@@ -237,6 +314,7 @@ class EvolutionaryMemory:
         other_parents: Sequence[Solution] = (),
         operator: str = "",
         evaluator: str = "",
+        inputs: Sequence[str] = (),
         time: float = 0.0,
         metadata: Mapping[str, Scalar] = NO_METADATA,
         id: str | None = None,
@@ -263,6 +341,7 @@ class EvolutionaryMemory:
                     id=id,
                     operator=operator,
                     evaluator=evaluator,
+                    inputs=inputs,
                     time=time,
                     metadata={**metadata, "failure": reason},
                 )
@@ -283,28 +362,169 @@ class EvolutionaryMemory:
                 f"scope must be {self.scope!r}, this memory's own, got "
                 f"{solution.scope!r}"
             )
-        if solution.status is Status.RETRACTED:
+        if solution.status in TOMBSTONES:
             raise ValueError(
                 "status must be valid or failed when a solution is remembered, got "
-                "'retracted'"
+                f"{str(solution.status)!r}"
             )
-        row, body = codec.row(self._event(solution)), codec.body(solution)
+        if solution.island is not None and solution.island >= self.settings.islands:
+            raise ValueError(
+                f"island must lie in [0, {self.settings.islands}), got {solution.island}"
+            )
+        body = codec.body(solution)
         with self._lock:
+            self._require_parents(solution)
+            row = codec.row(self._event(solution, len(body)))
             key = self._key(solution.id)
-            # One round trip: the answer holds all that others wrote in between.
-            appended = self._journal.append_and_read(
-                key, row, body, self._population.seq
-            )
-            if appended.new:
+            if self._following.append(key, row, body):
                 self._solutions[solution.id] = solution
             else:
                 self._check_same(solution, key, body)
-            self._fold(appended.entries)
+            self._forget_the_dead()
         return solution
+
+    def rescore(self, id: str, score: float, reason: str) -> Solution:
+        """Corrects the score of a solution, which is ranked anew at once.
+
+        What was evaluated before is history: see ``amendments``.
+
+        Args:
+            id: Whose score.
+            score: The right one, finite.
+            reason: Why the old one was wrong.
+
+        Returns:
+            The solution as it is now.
+
+        Raises:
+            KeyError: There is no such solution.
+            TypeError: An argument has the wrong type.
+            ValueError: ``score`` is not finite, or the solution failed, is retracted or
+                superseded.
+        """
+        number = real("score", score)
+        return self._amend(
+            id,
+            reason,
+            lambda key: codec.Rescored(self.scope, id, key, reason, number),
+        )
+
+    def repeat(self, id: str, score: float, reason: str = "") -> Evaluations:
+        """Remembers one more evaluation of a solution; it is ranked anew at once.
+
+        Args:
+            id: What was evaluated.
+            score: Its score this time, finite.
+            reason: Of whoever evaluated it again.
+
+        Returns:
+            All that is known of its score.
+
+        Raises:
+            KeyError: There is no such solution.
+            TypeError: An argument has the wrong type.
+            ValueError: ``score`` is not finite, or the solution failed, is retracted or
+                superseded.
+        """
+        number = real("score", score)
+        self._amend(
+            id,
+            reason,
+            lambda key: codec.Repeated(self.scope, id, key, reason, number),
+        )
+        return self.evaluations(id)
+
+    def retract(self, id: str, reason: str) -> Solution:
+        """Takes a solution out of selection for good; its lineage stays readable.
+
+        Returns:
+            The tombstone: the solution with the status ``retracted``.
+
+        Raises:
+            KeyError: There is no such solution.
+            TypeError: An argument has the wrong type.
+            ValueError: It is retracted or superseded already.
+        """
+        return self._amend(
+            id, reason, lambda key: codec.Retracted(self.scope, id, key, reason)
+        )
+
+    def supersede(self, id: str, by: str, reason: str) -> Solution:
+        """Takes a solution out of selection for good: another one takes its place.
+
+        Args:
+            id: What is superseded.
+            by: Id of the solution that takes its place, remembered before.
+            reason: Why.
+
+        Returns:
+            The tombstone: the solution with the status ``superseded``.
+
+        Raises:
+            KeyError: There is no such solution, or none called ``by``.
+            TypeError: An argument has the wrong type.
+            ValueError: It is ``by`` itself, or is retracted or superseded already.
+        """
+        if utf8("by", by) == id:
+            raise ValueError(f"by must be another solution than {id!r}")
+        with self._lock:
+            if self.get(by).status is not Status.VALID:
+                raise ValueError(f"by must name a valid solution, got {by!r}")
+            return self._amend(
+                id,
+                reason,
+                lambda key: codec.Superseded(self.scope, id, key, reason, by),
+            )
+
+    def amendments(self, id: str) -> tuple[Amendment, ...]:
+        """Returns what was said of a solution later on, the oldest first.
+
+        Raises:
+            KeyError: There is no such solution.
+        """
+        with self._lock:
+            self._record(id)
+            return tuple(self._population.archive.amendments(id))
+
+    def evaluations(self, id: str) -> Evaluations:
+        """Returns what is known of the score of a solution.
+
+        Raises:
+            KeyError: There is no such solution.
+            ValueError: It failed.
+        """
+        with self._lock:
+            solution = self._record(id)
+            if solution.score is None:
+                raise ValueError(
+                    f"id must name a scored solution, got {id!r}, a failure"
+                )
+            scores = [solution.score]
+            for amendment in self._population.archive.amendments(id):
+                if amendment.score is not None:
+                    scores = scores if amendment.kind == "repeated" else []
+                    scores.append(amendment.score)
+            spread = _spread(scores)
+            error = math.nan
+            if spread.n > 1:
+                error = math.sqrt(spread.squares / (spread.n - 1) / spread.n)
+            return Evaluations(tuple(scores), spread.mean, error)
+
+    def validity(self) -> Validity:
+        """Returns a report on whether the scores of the whole history can be believed."""
+        with self._lock:
+            return validity(
+                {
+                    solution.id: self.evaluations(solution.id).scores
+                    for solution in self.history()
+                    if solution.score is not None
+                }
+            )
 
     def select(
         self,
         *,
+        island: Island | None = None,
         decision: int | None = None,
         part: int = 0,
         law: bool = False,
@@ -312,10 +532,12 @@ class EvolutionaryMemory:
     ) -> Parent:
         """Draws a parent.
 
-        A draw is a function of the configuration, the journal up to now and the index of
-        the decision: asking again for the same one gives the same parent.
+        A draw is a function of the configuration, the journal up to now, the island and
+        the index of the decision: asking again for the same one gives the same parent.
 
         Args:
+            island: Island to draw from, ``"all"`` for the population as a whole; by
+                default the islands take turns, by the index of the decision.
             decision: Index of the decision in this worker's stream; the next one if
                 ``None``.
             part: Index of a part of the decision, for a decision of several draws.
@@ -324,7 +546,9 @@ class EvolutionaryMemory:
                 follow it.
 
         Raises:
-            ValueError: Nobody is alive, or nobody has a positive weight.
+            TypeError: An argument has the wrong type.
+            ValueError: Nobody is alive there, nobody has a positive weight, or there is
+                no such island.
         """
         with self._lock:
             population = self._population
@@ -334,10 +558,9 @@ class EvolutionaryMemory:
                 else count("decision", decision, 0, LARGEST_INDEX)
             )
             count("part", part, 0, LARGEST_INDEX)
-            draw = Draw(self.stream, index, population.seq, part)
-            rng = self._own.generator("selection", index, part)
-            parent = self._drawn(population, draw, rng, law=law, measure=measure)
-            self._solutions[parent.id] = parent.solution
+            where = self._where(island, index)
+            draw = Draw(self.stream, index, population.seq, part, where)
+            parent = self._drawn(population, draw, law=law, measure=measure)
             if decision is None:
                 self._next_decision = index + 1
             return parent
@@ -346,22 +569,21 @@ class EvolutionaryMemory:
         """Makes a past draw again, with its full account: why this parent?
 
         The journal is folded anew up to the draw, so this costs as much as the journal is
-        long; the memory itself stays where it is.
+        long; the memory itself stays where it is. Its solution carries what is known of
+        it now.
 
         Args:
             draw: Any draw of this population, of this worker's stream or another's, as
                 it stands in the provenance of an offspring.
 
         Raises:
+            JournalTrimmed: What came before it has been trimmed.
             TypeError: ``draw`` is not a ``Draw``.
             ValueError: It was made later than what this memory has folded in.
         """
         draw = checked_draw(draw)
         with self._lock:
-            past = self.past(draw.seq)
-            random = KeyedRandom(*self._names, draw.stream)
-            rng = random.generator("selection", draw.decision, draw.part)
-            return self._drawn(past, draw, rng, law=True, measure=True)
+            return self._drawn(self.past(draw.seq), draw, law=True, measure=True)
 
     def past(self, seq: int) -> Population:
         """Returns the population as it was after the first ``seq`` entries, to look at.
@@ -369,168 +591,330 @@ class EvolutionaryMemory:
         The journal is folded anew, so this costs as much as the journal is long.
 
         Raises:
+            JournalTrimmed: What came before has been trimmed.
             TypeError: ``seq`` is not an integer.
             ValueError: It lies beyond what this memory has folded in.
         """
-        if not 1 <= count("seq", seq) <= self.seq:
-            raise ValueError(
-                f"seq must lie in [1, {self.seq}], what this memory has folded in, got "
-                f"{seq}"
-            )
-        past = Population(self.settings, KeyedRandom(*self._names), self.scope)
-        while past.seq < seq:
-            limit = min(10_000, seq - past.seq)
-            for number, row in self._journal.read(past.seq, limit):
-                past.apply(number, codec.event(row, number))
-        return past
+        with self._lock:
+            return self._following.past(seq)
 
-    def _drawn(
-        self,
-        population: Population,
-        draw: Draw,
-        rng: np.random.Generator,
-        *,
-        law: bool,
-        measure: bool,
-    ) -> Parent:
-        step = control_step(
-            population.view(),
-            population.signal(measure=measure),
-            population.state,
-            temperature=self.settings.temperature,
-            selection=self.settings.selection,
-            rng=rng,
-            law=law,
-        )
-        return Parent(self.get(population.id_at(step.pick)), draw, step)
+    def law(self, island: Island | None = None) -> tuple[tuple[str, ...], Floats]:
+        """Returns ids and ``(n,)`` exact probabilities of the next selection.
 
-    def law(self) -> tuple[tuple[str, ...], Floats]:
-        """Returns ids and ``(n,)`` exact probabilities of the next selection."""
+        Args:
+            island: As for ``select``; by default that of the next decision.
+        """
         with self._lock:
             population = self._population
-            signal = population.signal(measure=False)
-            control = self.settings.temperature.control(population.state, signal)
-            return population.ids, checked_law(
-                self.settings.selection, population.view(), control.temperature
+            index = max(self._next_decision, population.next_decision(self.stream))
+            where = self._where(island, index)
+            signal = population.signal(where, measure=False)
+            control = self.settings.temperature.control(population.state(where), signal)
+            return population.ids(where), checked_law(
+                self.settings.selection, population.view(where), control.temperature
             )
 
-    def view(self) -> View:
-        """Returns the living as arrays, a copy; scores are scaled."""
+    def view(self, island: Island = "all") -> View:
+        """Returns the living as arrays, a copy; scores are scaled, weights adjusted."""
         with self._lock:
-            scores, weights, elites, seqs, recent = self._population.view()
-            return View(
-                scores.copy(), weights.copy(), elites.copy(), seqs.copy(), recent
-            )
+            view = self._population.view(self._where(island, 0))
+            copied: dict[str, Any] = {
+                name: value.copy()
+                for name, value in view._asdict().items()
+                if isinstance(value, np.ndarray)
+            }
+            return view._replace(**copied)
 
-    def diversity(self) -> float:
+    def diversity(self, island: Island = "all") -> float:
         """Returns the diversity of the living as the metric measures it."""
         with self._lock:
-            return self._population.diversity()
+            return self._population.diversity(self._where(island, 0))
 
-    def best(self) -> Solution | None:
-        """Returns the best solution ever remembered, the oldest on ties."""
+    def living(self, island: Island = "all") -> list[Solution]:
+        """Returns the living, the best first, the oldest first on ties."""
         with self._lock:
+            where = self._where(island, 0)
+            scores, ids = self._population.scores(where), self._population.ids(where)
+            seqs = self._population.orders(where)
+            order = np.lexsort((seqs, -scores))
+            return self._solutions_of([ids[slot] for slot in order])
+
+    def best(self, island: Island | None = None) -> Solution | None:
+        """Returns the best solution ever remembered, the oldest on ties.
+
+        Where the best was corrected since, the best of the living takes its place.
+
+        Args:
+            island: Where given, the best of the living there.
+        """
+        with self._lock:
+            if island is not None:
+                living = self.living(island)
+                return living[0] if living else None
             id_ = self._population.best_id
             return None if id_ is None else self.get(id_)
 
+    def home(self, id: str) -> int | None:
+        """Returns the island that a solution lives on; ``None`` if it is not alive."""
+        with self._lock:
+            return self._population.home(id)
+
     def get(self, id: str) -> Solution:
-        """Returns the solution called ``id``, alive or not.
+        """Returns the solution called ``id``, alive or not, as it is known now.
+
+        Its score is the corrected one, the mean where it was evaluated several times; its
+        status says whether it was retracted or superseded.
 
         Raises:
-            KeyError: There is none.
+            KeyError: There is none, or it was forgotten.
         """
         with self._lock:
-            solution = self._solutions.get(id)
-            if solution is None:
-                body = self._journal.fetch([self._key(id)])[0]
-                if body is None:
-                    raise KeyError(f"id must name a solution, got {id!r}")
-                solution = codec.solution(body)
-            return solution
+            return self._amended(self._record(id))
+
+    def forgotten(self, id: str) -> Forgotten | None:
+        """Returns the line of the ledger that says when and why ``id`` was forgotten.
+
+        The ledger names the last 10,000 and counts all.
+        """
+        with self._lock:
+            return self._population.archive.forgotten(id)
 
     def history(self) -> list[Solution]:
-        """Returns every solution remembered so far, failed ones too, in their order.
+        """Returns every solution that is kept, failed ones too, in their order.
 
-        A solution whose body was discarded is left out.
+        Where the rows of the oldest have been trimmed, those come first, in the order in
+        which they died, and then the living.
         """
         with self._lock:
-            keys: list[str] = []
-            after = 0
-            while entries := self._journal.read(after):
-                for number, row in entries:
-                    event = codec.event(row, number)
-                    ours = event.scope == self.scope
-                    if ours and not isinstance(event, codec.Configured):
-                        keys.append(self._key(event.id))
-                after = entries[-1].seq
-            bodies = self._journal.fetch(keys)
-            return [codec.solution(body) for body in bodies if body is not None]
+            return self._solutions_of(self._kept_ids())
+
+    def lineage(self) -> Lineage:
+        """Returns who descends from whom, across islands, evictions and tombstones.
+
+        The first call reads the whole history, later ones what has come since.
+        """
+        with self._lock:
+            seq, lineage = self._lineage
+            if seq < self.seq:
+                for solution in self._records(self._kept_ids(after=seq)):
+                    lineage.add(solution.id, solution.parent_ids)
+                self._lineage = (self.seq, lineage)
+            return lineage
 
     def sync(self) -> int:
         """Folds in what the journal holds beyond ``seq``; returns how many entries."""
         with self._lock:
-            start = self._population.seq
-            self._fold(self._journal.read(start))
-            return self._population.seq - start
+            n = self._following.sync()
+            self._forget_the_dead()
+            return n
 
-    def _fold(self, entries: list[Entry]) -> None:
-        """Folds ``entries`` in, and what is left behind them where they were many."""
+    def compact(self) -> int:
+        """Takes a snapshot, and lets the journal go of what the retention rule forgot.
+
+        Safe while other workers read and write. A snapshot makes the next opening fast.
+
+        Returns:
+            How many rows were trimmed.
+        """
+        with self._lock:
+            return self._following.compact()
+
+    @property
+    def _population(self) -> Population:
+        return self._following.fold
+
+    def _new_population(self, document: dict[str, Any] | None) -> Population:
+        population = Population(self.settings, KeyedRandom(*self._names), self.scope)
+        if document is not None:
+            population.restore(document)
+        return population
+
+    def _where(self, island: Island | None, decision: int) -> int:
+        """Returns the island to draw from, or ``WHOLE``."""
+        n = self.settings.islands
+        if island is None:
+            sizes = self._population.sizes
+            turns = [(decision + turn) % n for turn in range(n)]
+            return next((one for one in turns if sizes[one]), turns[0])
+        if island == "all":
+            return 0 if n == 1 else WHOLE
+        if isinstance(island, str):
+            raise ValueError(f"island must be a number or 'all', got {island!r}")
+        if count("island", island) >= n:
+            raise ValueError(f"island must lie in [0, {n}), got {island}")
+        return int(island)
+
+    def _drawn(
+        self, population: Population, draw: Draw, *, law: bool, measure: bool
+    ) -> Parent:
+        random = self._own
+        if draw.stream != self.stream:
+            random = KeyedRandom(*self._names, draw.stream)
+        where = draw.island
+        step = control_step(
+            population.view(where),
+            population.signal(where, measure=measure),
+            population.state(where),
+            temperature=self.settings.temperature,
+            selection=self.settings.selection,
+            rng=random.generator("selection", draw.decision, draw.part),
+            law=law,
+        )
+        id_, copy = population.drawn(step.pick, where)
+        return Parent(self.get(id_), draw, step, copy)
+
+    def _amend(self, id: str, reason: str, event: Any) -> Solution:  # noqa: ANN401
+        """Appends an amendment of ``id`` and returns what it makes of it."""
+        utf8("reason", reason)
+        with self._lock:
+            solution = self.get(utf8("id", id))
+            if solution.status is Status.FAILED:
+                raise ValueError(
+                    f"id must name a scored solution, got {id!r}, a failure"
+                )
+            if solution.status in TOMBSTONES:
+                raise ValueError(
+                    f"id must name a solution in use, got {id!r}, which is "
+                    f"{solution.status}"
+                )
+            while True:
+                key = self._following.key(
+                    "amended", self._own.identifier(self._population.seq)
+                )
+                # The place in the journal makes the name new, unless others went ahead.
+                if self._following.append(key, codec.row(event(key)), b""):
+                    return self.get(id)
+                self._following.sync()
+
+    def _amended(self, solution: Solution) -> Solution:
+        archive = self._population.archive
+        if not archive.amendments(solution.id):
+            return solution
+        changes: dict[str, Any] = {}
+        tombstone = archive.tombstone(solution.id)
+        if tombstone is not None:
+            changes["status"] = Status(tombstone.kind)
+        if solution.score is not None:
+            changes["score"] = self.evaluations(solution.id).mean
+        return dataclasses.replace(solution, **changes)
+
+    def _record(self, id: str) -> Solution:
+        """Returns the solution as it was remembered."""
+        solution = self._solutions.get(id)
+        if solution is None:
+            solution = self._records([id], required=True)[0]
+            self._solutions[id] = solution
+            self._forget_the_dead()
+        return solution
+
+    def _records(self, ids: Sequence[str], *, required: bool = False) -> list[Solution]:
+        """Returns those of ``ids`` that are kept, as they were remembered."""
+        missing = [id_ for id_ in ids if id_ not in self._solutions]
+        bodies = self._following.journal.fetch([self._key(id_) for id_ in missing])
+        found = {
+            id_: codec.solution(body)
+            for id_, body in zip(missing, bodies, strict=True)
+            if body is not None
+        }
+        if required and len(found) < len(missing):
+            gone = next(id_ for id_ in missing if id_ not in found)
+            line = self._population.archive.forgotten(gone)
+            why = "" if line is None else f", which {line.reason} forgot"
+            raise KeyError(f"id must name a solution, got {gone!r}{why}")
+        both = {**found, **{i: self._solutions[i] for i in ids if i in self._solutions}}
+        return [both[id_] for id_ in ids if id_ in both]
+
+    def _solutions_of(self, ids: Sequence[str]) -> list[Solution]:
+        return [self._amended(record) for record in self._records(ids)]
+
+    def _kept_ids(self, after: int = 0) -> list[str]:
+        """Returns the ids of what was remembered after an entry, in their order."""
+        ids: list[str] = []
+        journal = self._following.journal
+        try:
+            entries = journal.read(after)
+        except JournalTrimmed as error:
+            after = error.first - 1
+            ids += [*self._population.archive.kept, *self._population.ids()]
+            entries = journal.read(after)
         while entries:
-            for seq, row in entries:
-                self._population.apply(seq, codec.event(row, seq))
-            if len(entries) < LIMIT:
-                break
-            entries = self._journal.read(self._population.seq)
-        self._forget_the_dead()
+            for number, row in entries:
+                fields = codec.fields(row, number)
+                if fields[1] == self.scope and fields[0] in codec.RECORDS:
+                    ids.append(fields[2])
+            after = entries[-1].seq
+            entries = journal.read(after)
+        return list(dict.fromkeys(ids))
+
+    def _require_parents(self, solution: Solution) -> None:
+        """Refuses parents that nobody knows, which also makes a cycle impossible."""
+        unknown = [
+            id_
+            for id_ in solution.parent_ids
+            if id_ not in self._solutions and id_ not in self._population
+        ]
+        # Under a rule that forgets, a parent may have been.
+        if unknown and not self._population.archive.accounts:
+            bodies = self._following.journal.fetch([self._key(id_) for id_ in unknown])
+            for id_, body in zip(unknown, bodies, strict=True):
+                if body is None:
+                    raise ValueError(
+                        f"parent_ids must name solutions that are remembered, got {id_!r}"
+                    )
 
     def _check_same(self, solution: Solution, key: str, body: bytes) -> None:
         """Refuses a solution whose id another one has."""
-        known = self._journal.fetch([key])[0]
-        if known == body:
-            return
-        which = "has" if known is not None else "had before its text was discarded"
-        raise ValueError(
-            f"id must be new or name the same solution, got {solution.id!r}, which "
-            f"another one {which}"
-        )
+        known = self._following.journal.fetch([key])[0]
+        if known != body:
+            raise ValueError(
+                f"id must be new or name the same solution, got {solution.id!r}, which "
+                "another one has"
+            )
 
     def _forget_the_dead(self) -> None:
         """Drops the texts of those who left, once they outnumber the living twice."""
         population = self._population
         if len(self._solutions) > 3 * len(population) + 8:
-            alive = self._solutions
+            known = self._solutions
             self._solutions = {
-                id_: alive[id_] for id_ in population.ids if id_ in alive
+                id_: known[id_] for id_ in population.ids() if id_ in known
             }
 
-    def _configure(self, described: dict[str, object]) -> None:
-        key = f"configured:{self._prefix}"
-        row = codec.row(codec.Configured(self.scope, fingerprint(described)))
-        if self._journal.append(key, row, codec.document(described)):
-            return
-        body = self._journal.fetch([key])[0]
-        theirs = {} if body is None else codec.mapping(body)
-        if fingerprint(theirs) != fingerprint(described):
-            raise ConfigurationMismatch(
-                f"the journal's population {self.scope!r} has another configuration: "
-                + "; ".join(differences(described, theirs))
-            )
-
-    def _event(self, solution: Solution) -> codec.Remembered | codec.Failed:
+    def _event(self, solution: Solution, size: int) -> codec.Remembered | codec.Failed:
+        """Returns what every worker needs to know of a solution, and no more."""
+        settings, population = self.settings, self._population
         draw = solution.provenance.draw
+        accounts = population.archive.accounts
+        size, time = (size, solution.time) if accounts else (0, 0.0)
         if solution.score is None:
-            return codec.Failed(self.scope, solution.id, draw)
+            return codec.Failed(self.scope, solution.id, draw, size, time)
+        apart = settings.islands > 1
         return codec.Remembered(
             self.scope,
             solution.id,
             solution.score,
             solution.weight,
             draw,
-            self.settings.diversity.features(solution.text),
+            settings.diversity.features(solution.text),
+            solution.island,
+            self._origin(solution) if apart and solution.island is None else None,
+            solution.generation if apart else 0,
+            text_key(solution.text) if apart or settings.deduplicate else "",
+            descriptors(settings.axes, solution.text, solution.score),
+            size,
+            time,
         )
 
+    def _origin(self, solution: Solution) -> int | None:
+        """Returns the island of the first parent, as far as it is known here."""
+        draw = solution.provenance.draw
+        if draw is not None and draw.island != WHOLE:
+            return draw.island
+        parents = solution.parent_ids
+        return self._population.home(parents[0]) if parents else None
+
     def _key(self, id_: str) -> str:
-        return f"solution:{self._prefix}{id_}"
+        return self._following.key("record", id_)
 
     def _solution(
         self,
@@ -543,6 +927,7 @@ class EvolutionaryMemory:
         id: str | None,
         operator: str,
         evaluator: str,
+        inputs: Sequence[str],
         **fields: object,
     ) -> Solution:
         draw = None
@@ -568,6 +953,19 @@ class EvolutionaryMemory:
             scope=self.scope,
             parent_ids=tuple([solution.id for solution in parents]),
             generation=1 + max([s.generation for s in parents], default=-1),
-            provenance=Provenance(operator, evaluator, draw),
+            provenance=Provenance(operator, evaluator, draw, _inputs(inputs)),
             **fields,  # type: ignore[arg-type]
         )
+
+
+def _inputs(inputs: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(inputs, str) or not isinstance(inputs, Sequence):
+        raise TypeError(f"inputs must be a sequence of strings, got {inputs!r}")
+    return tuple(inputs)
+
+
+def _spread(scores: Sequence[float]) -> Spread:
+    spread = Spread(1, scores[0], 0.0)
+    for score in scores[1:]:
+        spread = spread.with_(score)
+    return spread

@@ -7,7 +7,7 @@ is an argument. Any class with these methods is a policy, wherever it lives.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -34,9 +34,13 @@ class View(NamedTuple):
         weights: ``(n,)`` multipliers of the probability of selection, not negative;
             zero means never.
         elites: ``(n,)`` membership of the elite archive.
-        seqs: ``(n,)`` place in the journal, which orders by age.
+        seqs: ``(n,)`` order of arrival, all different, which orders by age.
         recent: Raw scores of the last solutions remembered, alive or not, at most
             ``RECENT`` of them, the newest last.
+        cells: ``(n,)`` index of the cell of the MAP-Elites grid that each one lies in,
+            not negative; ``None`` where there is no grid.
+        champions: ``(n,)`` whether each one is the best of its cell; ``None`` where there
+            is no grid.
     """
 
     scores: Floats
@@ -44,6 +48,8 @@ class View(NamedTuple):
     elites: Flags
     seqs: Integers
     recent: tuple[float, ...] = ()
+    cells: Integers | None = None
+    champions: Flags | None = None
 
 
 def view(
@@ -223,14 +229,128 @@ class Diversity(Protocol):
     def measure(self, texts: Sequence[str], rng: np.random.Generator) -> float:
         """Returns the diversity of ``texts``, zero if fewer than two."""
 
+    def distance(self, first: Features, second: Features) -> float:
+        """Returns the distance of two texts by their features, zero for equal ones."""
+
+
+class Candidates(NamedTuple):
+    """Those of whom one must leave: the living of an island and the newcomer, the last.
+
+    Attributes:
+        scores: ``(n,)`` finite ranked scores, higher is better, at least two.
+        seqs: ``(n,)`` order of arrival, all different; the newcomer's is the largest.
+        cells: ``(n,)`` index of the cell of the grid that each one lies in, not negative;
+            ``None`` where there is no grid.
+        champions: ``(n,)`` whether each one is the best of its cell, the newcomer counted;
+            ``None`` where there is no grid.
+        distances: Returns the ``(n,)`` distances of all to the one at an index, by the
+            diversity metric; computed when it is called.
+    """
+
+    scores: Floats
+    seqs: Integers
+    cells: Integers | None
+    champions: Flags | None
+    distances: Callable[[int], Floats]
+
 
 class Survival(Protocol):
     """A rule for who leaves a population that has one too many."""
 
-    def victim(self, scores: Floats, seqs: Integers) -> int:
-        """Returns the index of who leaves; the newcomer is the one with the last seq.
+    def victim(self, candidates: Candidates) -> int:
+        """Returns the index of who leaves; the newcomer may, it is the last one."""
+
+
+class Ranking(Protocol):
+    """The score that a solution of several evaluations is ranked by."""
+
+    def score(self, n: int, mean: float, squares: float) -> float:
+        """Returns the score of ``n`` evaluations, finite.
 
         Args:
-            scores: ``(n,)`` finite raw scores of the living and the newcomer.
-            seqs: ``(n,)`` their places in the journal, all different.
+            n: Number of evaluations, at least one.
+            mean: Their mean.
+            squares: Sum of their squared deviations from it; zero for one evaluation.
         """
+
+
+class Weights(Protocol):
+    """What becomes of the users' weights before selection."""
+
+    def adjusted(self, weights: Floats) -> Floats:
+        """Returns ``(n,)`` weights of ``(n,)`` weights, not negative; zero stays zero."""
+
+
+class Descriptor(Protocol):
+    """A number that says what kind of solution a text is, computed once by the writer."""
+
+    def value(self, text: str, score: float) -> float:
+        """Returns the finite descriptor of a solution."""
+
+
+class Bounds(Protocol):
+    """The bins of one axis of a grid, known before any solution arrives."""
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins, at least one."""
+
+    def bin(self, value: float) -> int:
+        """Returns the bin of a finite value, in ``[0, n_bins)``."""
+
+
+class Assignment(Protocol):
+    """A rule for the island of a solution for which none was named."""
+
+    def island(self, origin: int | None, sizes: Sequence[int], n_assigned: int) -> int:
+        """Returns an island, in ``[0, n)``.
+
+        Args:
+            origin: Island of the first parent; ``None`` for a root.
+            sizes: ``(n,)`` numbers of the living on each island.
+            n_assigned: How many solutions the rule has placed before.
+        """
+
+
+class Topology(Protocol):
+    """Where the migrants of an island go."""
+
+    def targets(self, island: int, n_islands: int) -> Sequence[int]:
+        """Returns other islands, each once, in the order in which copies are made.
+
+        Args:
+            island: Where they come from, in ``[0, n_islands)``.
+            n_islands: Number of islands, at least two.
+        """
+
+
+class Retention(Protocol):
+    """A rule for how long the history keeps a record that is no longer alive.
+
+    The dead are forgotten in the order in which they died; the rule is asked about the
+    one that has been dead longest, again and again until it says no.
+    """
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether nothing is ever forgotten; then nobody keeps account of the dead."""
+
+    def forgets(self, dead: Dead) -> bool:
+        """Returns whether the one that has been dead longest is forgotten now."""
+
+
+class Dead(NamedTuple):
+    """What a retention rule looks at, when it decides on one of the dead.
+
+    Attributes:
+        entries: Journal entries since it died.
+        time: Time since it was made, in the caller's unit: from its own record to the
+            newest one.
+        dead_bytes: Bytes of the bodies of all the dead that are kept, this one included.
+        living_bytes: Bytes of the bodies of the living.
+    """
+
+    entries: int
+    time: float
+    dead_bytes: int
+    living_bytes: int

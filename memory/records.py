@@ -42,6 +42,14 @@ class Status(StrEnum):
     VALID = "valid"
     FAILED = "failed"
     RETRACTED = "retracted"
+    SUPERSEDED = "superseded"
+
+
+#: The standings that a later word gives; nothing begins with one.
+TOMBSTONES = (Status.RETRACTED, Status.SUPERSEDED)
+
+#: In place of an island: the population as a whole.
+WHOLE = -1
 
 
 class Draw(NamedTuple):
@@ -52,12 +60,14 @@ class Draw(NamedTuple):
         decision: Index of the decision in its stream, from zero.
         seq: Length of the journal at the moment of the draw.
         part: Index of the draw among those of its decision, from zero.
+        island: Island that was drawn from, or ``WHOLE``.
     """
 
     stream: str
     decision: int
     seq: int
     part: int = 0
+    island: int = 0
 
 
 class Provenance(NamedTuple):
@@ -67,11 +77,13 @@ class Provenance(NamedTuple):
         operator: Name of the variation operator or model that proposed it.
         evaluator: Name and version of what scored it.
         draw: The draw that chose its (first) parent, ``None`` for a root.
+        inputs: Names of what else went into it: data, prompts, other records.
     """
 
     operator: str = ""
     evaluator: str = ""
     draw: Draw | None = None
+    inputs: tuple[str, ...] = ()
 
 
 NO_PROVENANCE = Provenance()
@@ -184,11 +196,12 @@ def _set(instance: object, **values: object) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What both memories share: an identity, a scope, a time and an origin.
+    """What both memories share: an identity, a scope, a standing, a time and an origin.
 
     Args:
         id: Unique name, chosen by whoever proposes; a repeated id is the same record.
         scope: Key that keeps tenants and tasks apart within one store.
+        status: Standing of the record.
         time: When it was made, in the caller's unit; zero in studies.
         provenance: Where it comes from.
         metadata: Flat facts of the user's own; never read by a policy.
@@ -200,6 +213,7 @@ class Record:
 
     id: str
     scope: str = ""
+    status: Status = Status.VALID
     time: float = 0.0
     provenance: Provenance = NO_PROVENANCE
     metadata: Mapping[str, Scalar] = field(default_factory=lambda: NO_METADATA)
@@ -209,6 +223,8 @@ class Record:
             raise ValueError("id must not be empty, got ''")
         if self.scope != "":
             utf8("scope", self.scope)
+        if type(self.status) is not Status:
+            _set(self, status=_status(self.status))
         if self.time != 0.0 or type(self.time) is not float:
             _set(self, time=real("time", self.time))
         if self.provenance is not NO_PROVENANCE:
@@ -231,7 +247,17 @@ def checked_draw(draw: Draw, name: str = "draw") -> Draw:
         count(f"{name}.decision", draw.decision, 0, LARGEST_INDEX),
         count(f"{name}.seq", draw.seq, 0, LARGEST_INDEX),
         count(f"{name}.part", draw.part, 0, LARGEST_INDEX),
+        count(f"{name}.island", draw.island, WHOLE, LARGEST_INDEX),
     )
+
+
+def _status(status: object) -> Status:
+    try:
+        return Status(status)  # type: ignore[arg-type]
+    except ValueError:
+        raise ValueError(
+            f"status must be one of {', '.join(map(str, Status))}, got {status!r}"
+        ) from None
 
 
 def _checked_provenance(provenance: object) -> Provenance:
@@ -239,10 +265,20 @@ def _checked_provenance(provenance: object) -> Provenance:
         raise TypeError(f"provenance must be a Provenance, got {provenance!r}")
     utf8("provenance.operator", provenance.operator)
     utf8("provenance.evaluator", provenance.evaluator)
+    if provenance.inputs != ():
+        provenance = provenance._replace(inputs=_checked_inputs(provenance.inputs))
     if provenance.draw is None:
         return provenance
     draw = checked_draw(provenance.draw, "provenance.draw")
     return provenance._replace(draw=draw)
+
+
+def _checked_inputs(inputs: object) -> tuple[str, ...]:
+    if not isinstance(inputs, tuple | list):
+        raise TypeError(f"provenance.inputs must be a tuple of strings, got {inputs!r}")
+    return tuple(
+        utf8(f"provenance.inputs[{index}]", name) for index, name in enumerate(inputs)
+    )
 
 
 def _frozen_metadata(metadata: object) -> Mapping[str, Scalar]:
@@ -277,11 +313,11 @@ class Solution(Record):
     Args:
         text: The solution itself.
         score: Quality, higher is better, finite; ``None`` if and only if it failed.
-        status: Standing of the solution.
         parent_ids: Ids of the solutions it was made from, the first one foremost.
         generation: Length of the longest lineage behind it; zero for a root.
         instance_scores: Scores on the instances of the task, where it has several.
         weight: Multiplier of the probability of selection; zero means never.
+        island: Island it is put on; ``None`` leaves that to the rule of assignment.
 
     Raises:
         TypeError: A field has the wrong type; ``True`` and ``"0.9"`` are no scores.
@@ -291,27 +327,17 @@ class Solution(Record):
 
     text: str
     score: float | None
-    status: Status = Status.VALID
     parent_ids: tuple[str, ...] = ()
     generation: int = 0
     instance_scores: tuple[float, ...] = ()
     weight: float = 1.0
+    island: int | None = None
 
     def __post_init__(self) -> None:
         # ``super()`` does not find its class in a dataclass with slots.
         Record.__post_init__(self)
         utf8("text", self.text)
-        status = self.status
-        if type(status) is not Status:
-            try:
-                status = Status(status)
-            except ValueError:
-                raise ValueError(
-                    "status must be one of "
-                    f"{', '.join(map(str, Status))}, got {status!r}"
-                ) from None
-            _set(self, status=status)
-        if status is Status.FAILED:
+        if self.status is Status.FAILED:
             if self.score is not None:
                 raise ValueError(
                     f"score must be None where status is failed, got {self.score!r}"
@@ -325,6 +351,8 @@ class Solution(Record):
             _set(self, weight=weight)
         if type(self.generation) is not int or self.generation < 0:
             _set(self, generation=count("generation", self.generation))
+        if self.island is not None:
+            _set(self, island=count("island", self.island, 0, LARGEST_INDEX))
         if self.parent_ids != ():
             self._check_parents()
         if self.instance_scores != ():

@@ -9,13 +9,34 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from memory.assignment.inherited import Inherited
 from memory.diversity.text_shape import TextShape
-from memory.policies import Diversity, Scaling, Selection, Survival, Temperature
-from memory.records import count
+from memory.grid import Axis, n_cells
+from memory.policies import (
+    Assignment,
+    Diversity,
+    Ranking,
+    Retention,
+    Scaling,
+    Selection,
+    Survival,
+    Temperature,
+    Topology,
+    Weights,
+)
+from memory.ranking.mean import Mean
+from memory.records import count, flag, within
+from memory.retention.keep_all import KeepAll
 from memory.scaling.rank import Rank
 from memory.selection.boltzmann import Boltzmann
 from memory.survival.worst import Worst
 from memory.temperature.fixed import Fixed
+from memory.topology.ring import Ring
+from memory.weights.as_given import AsGiven
+
+#: What the interval of migration counts: solutions remembered, generations along a
+#: lineage, or how much the largest island has grown (LoongFlow's, which ends when full).
+MIGRATION_UNITS = ("adds", "generations", "largest_island")
 
 #: What a policy of each room must have: methods, and values of a type.
 _METHODS: dict[str, tuple[str, ...]] = {
@@ -24,11 +45,17 @@ _METHODS: dict[str, tuple[str, ...]] = {
     "temperature": ("control",),
     "selection": ("probabilities", "draw"),
     "survival": ("victim",),
+    "ranking": ("score",),
+    "weights": ("adjusted",),
+    "assignment": ("island",),
+    "topology": ("targets",),
+    "retention": ("forgets",),
 }
 _VALUES: dict[str, dict[str, type]] = {
     "diversity": {"sampled": bool},
     "temperature": {"stateful": bool, "reads_diversity": bool, "initial": float},
     "selection": {"closed_form": bool},
+    "retention": {"keeps_all": bool},
 }
 
 
@@ -37,34 +64,97 @@ class Settings:
     """Everything that decides how a population lives and who becomes a parent.
 
     Args:
-        capacity: Largest number of the living.
-        elite_size: Largest number of solutions in the elite archive; zero for none.
+        capacity: Largest number of the living, on all islands together.
+        elite_size: Largest number of solutions in the elite archives; zero for none.
+        islands: Number of islands; capacity and elites are shared out among them.
+        quota: Whether each island has its own share of the capacity. If not, all
+            compete for one, and a weak island may starve, as in LoongFlow.
+        migration_interval: After how many of ``migration_unit`` the best of each island
+            are copied to others; zero for never.
+        migration_unit: ``"adds"``, ``"generations"`` or ``"largest_island"``.
+        migration_rate: Share of an island that migrates, at least one, in ``(0, 1]``.
+        migration_relays: Whether copies of one pass count for the next islands, and
+            copies use up the share of an island, as in LoongFlow.
+        deduplicate: Whether a text that is alive already, but for white space at the end
+            of lines and around it, is recorded and not let in.
+        axes: Axes of the MAP-Elites grid; none for no grid.
         diversity: Metric of diversity.
-        temperature: Controller of the temperature.
+        temperature: Controller of the temperature, one state per island.
         scaling: Scaling of the scores before selection.
         selection: Parent-selection policy.
-        survival: Who leaves a full population.
+        survival: Who leaves a full island.
+        ranking: What several evaluations of one solution count as.
+        weights: What becomes of the users' weights before selection.
+        assignment: Island of a solution for which none was named.
+        topology: Where migrants go.
+        retention: How long the history keeps what is no longer alive.
 
     Raises:
-        TypeError: A size is not an integer, or a policy lacks a method of its contract.
-        ValueError: ``capacity`` is below 1 or ``elite_size`` below 0.
+        TypeError: A value has the wrong type, or a policy lacks a method of its contract.
+        ValueError: A value is out of range; the message names it.
     """
 
     capacity: int = 100
     elite_size: int = 50
+    islands: int = 1
+    quota: bool = True
+    migration_interval: int = 0
+    migration_unit: str = "adds"
+    migration_rate: float = 0.2
+    migration_relays: bool = False
+    deduplicate: bool = False
+    axes: tuple[Axis, ...] = ()
     diversity: Diversity = field(default_factory=TextShape)
     temperature: Temperature = field(default_factory=Fixed)
     scaling: Scaling = field(default_factory=Rank)
     selection: Selection = field(default_factory=Boltzmann)
     survival: Survival = field(default_factory=Worst)
+    ranking: Ranking = field(default_factory=Mean)
+    weights: Weights = field(default_factory=AsGiven)
+    assignment: Assignment = field(default_factory=Inherited)
+    topology: Topology = field(default_factory=Ring)
+    retention: Retention = field(default_factory=KeepAll)
 
     def __post_init__(self) -> None:
-        sizes = {
+        self._check_values()
+        self._check_policies()
+
+    def _check_values(self) -> None:
+        values: dict[str, object] = {
             "capacity": count("capacity", self.capacity, minimum=1),
             "elite_size": count("elite_size", self.elite_size),
+            "islands": count("islands", self.islands, minimum=1),
+            "migration_interval": count("migration_interval", self.migration_interval),
+            "migration_rate": within("migration_rate", self.migration_rate, 0.0, 1.0),
         }
-        for name, size in sizes.items():
-            object.__setattr__(self, name, size)
+        if self.quota and self.islands > self.capacity:
+            raise ValueError(
+                f"capacity must be at least islands = {self.islands}, one for each, got "
+                f"{self.capacity}"
+            )
+        for name in ("quota", "migration_relays", "deduplicate"):
+            flag(name, getattr(self, name))
+        if self.migration_rate == 0.0:
+            raise ValueError(
+                "migration_rate must be positive, got 0.0: for no migration set "
+                "migration_interval to 0"
+            )
+        if self.migration_unit not in MIGRATION_UNITS:
+            raise ValueError(
+                f"migration_unit must be one of {', '.join(MIGRATION_UNITS)}, got "
+                f"{self.migration_unit!r}"
+            )
+        if isinstance(self.axes, Axis) or not isinstance(self.axes, tuple | list):
+            raise TypeError(f"axes must be a tuple of Axis, got {self.axes!r}")
+        for index, axis in enumerate(self.axes):
+            if not isinstance(axis, Axis):
+                raise TypeError(f"axes[{index}] must be an Axis, got {axis!r}")
+        values["axes"] = tuple(self.axes)
+        n_cells(self.axes)
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _check_policies(self) -> None:
         for room, methods in _METHODS.items():
             policy = getattr(self, room)
             for method in methods:

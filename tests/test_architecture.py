@@ -24,6 +24,13 @@ ROOMS = {
         "scaling",
         "selection",
         "survival",
+        "ranking",
+        "weights",
+        "descriptors",
+        "bounds",
+        "assignment",
+        "topology",
+        "retention",
     )
 }
 
@@ -40,15 +47,46 @@ ALLOWED: dict[str, set[str]] = {
     **dict.fromkeys(ROOMS, BASE),
     "memory.selection": BASE | PURE,
     "memory.diversity": BASE | {"memory.draws"},
-    "memory.settings": BASE | ROOMS,
+    "memory.grid": BASE,
+    "memory.texts": set(),
+    "memory.lineage": set(),
+    "memory.validity": BASE,
+    "memory.archive": BASE,
+    "memory.checkpoints": {"memory.stores"},
+    "memory.settings": BASE | ROOMS | {"memory.grid"},
+    "memory.following": BASE
+    | {"memory.archive", "memory.codec", "memory.settings", "memory.stores"},
     "memory.profiles": BASE | ROOMS | {"memory.settings"},
     "memory.control": BASE,
-    "memory.population": BASE | {"memory.codec", "memory.settings"},
+    "memory.population": BASE
+    | {"memory.archive", "memory.codec", "memory.grid", "memory.settings"},
     "memory.evolution": BASE
     | {
+        "memory.archive",
         "memory.codec",
         "memory.control",
+        "memory.following",
+        "memory.grid",
+        "memory.lineage",
         "memory.population",
+        "memory.settings",
+        "memory.stores",
+        "memory.texts",
+        "memory.validity",
+    },
+    "memory.asynchronous": BASE | {"memory.evolution"},
+    "memory.graded": BASE
+    | {
+        "memory.archive",
+        "memory.codec",
+        "memory.following",
+        "memory.selection",
+        "memory.settings",
+        "memory.stores",
+    },
+    "memory.opening": {
+        "memory.evolution",
+        "memory.following",
         "memory.settings",
         "memory.stores",
     },

@@ -10,6 +10,7 @@ import pytest
 from hydra.utils import get_class
 
 from experiments.composition import Composer, built, plain
+from experiments.study import ROOMS as STUDY_ROOMS
 from experiments.study import load
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,6 +21,13 @@ ROOMS = {
     "scaling": "memory",
     "selection": "memory",
     "survival": "memory",
+    "ranking": "memory",
+    "weights": "memory",
+    "descriptors": "memory",
+    "bounds": "memory",
+    "assignment": "memory",
+    "topology": "memory",
+    "retention": "memory",
     "task": "experiments/tasks",
     "proposer": "experiments/proposers",
     "weighting": "experiments/weightings",
@@ -30,8 +38,10 @@ PAIRS = [(room, name) for room in ROOMS for name in COMPOSER.names(room)]
 
 def composed(room: str, name: str) -> dict:
     """Returns a room's node as a study composes it, interpolations resolved."""
-    if ROOMS[room] == "memory":
+    if room == "mapping" or room in STUDY_ROOMS:
         return plain(COMPOSER.compose("config", [f"{room}={name}"]))[room]
+    if ROOMS[room] == "memory":
+        return plain(COMPOSER.compose("config", [f"+{room}={name}"]))[room]
     return COMPOSER.node(room, name)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import eq
 
 import numpy as np
 
@@ -52,6 +53,17 @@ class Hamming:
             ValueError: ``text`` holds a lone surrogate.
         """
         return utf8("text", text)
+
+    def distance(self, first: Features, second: Features) -> float:
+        """Returns the share of positions at which two texts differ, in ``[0, 1]``.
+
+        The share is of the longer of the two, so that it equals ``measure`` of the two
+        texts; zero for two empty ones.
+        """
+        longest = max(len(first), len(second))
+        # ``map`` ends with the shorter one: what only the longer one has differs.
+        matches = sum(map(eq, first, second))
+        return float((longest - matches) / max(1, longest))
 
     def tracker(self) -> Tracker:
         """Returns a tracker with no slots."""

@@ -97,6 +97,23 @@ class TextShape:
         """
         return _features("text", text)
 
+    def distance(self, first: Features, second: Features) -> float:
+        """Returns the distance of two texts by their features, in ``[0, 1.3]``.
+
+        It equals ``measure`` of the two texts, to the last bit.
+        """
+        length, newlines, characters = first
+        other_length, other_newlines, other_characters = second
+        size, other_size = len(characters), len(other_characters)
+        # Either set holds each character once.
+        unlike = len(set(characters) ^ set(other_characters))
+        return float(
+            _LENGTH * (abs(length - other_length) / max(1, length, other_length))
+            + _NEWLINES
+            * (abs(newlines - other_newlines) / max(1, newlines, other_newlines))
+            + _CHARACTERS * (unlike / max(1, size, other_size))
+        )
+
     def tracker(self) -> Tracker:
         """Returns a tracker with no slots."""
         return _SampledTracker(self) if self.sampled else _ExactTracker()

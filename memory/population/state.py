@@ -3,31 +3,58 @@
 The fold is deterministic: no clock, no global random number, no order of a set. Who is
 alive follows from recorded numbers alone; diversity and temperature flavour selection and
 nothing else, so a last-bit difference of an ``exp`` cannot make two workers' populations
-diverge. The arrays are updated in place, here and nowhere else.
+diverge. Migration is part of the fold, so it is the same for every worker.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import struct
 from collections import deque
-from typing import TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from memory.codec import Configured, Event, Failed, Remembered
-from memory.policies import RECENT, Features, Floats, Integers, Signal, View
-from memory.population.elites import admit
+from memory import codec
+from memory.archive import Amendment, Archive
+from memory.codec import (
+    Compacted,
+    Configured,
+    Event,
+    Failed,
+    Remembered,
+    Repeated,
+    Rescored,
+    Retracted,
+    Superseded,
+)
+from memory.grid import cell
+from memory.policies import RECENT, Candidates, Floats, Integers, Signal, View
+from memory.population.deme import Deme, Member, joined, read_only, shares
 from memory.randomness import KeyedRandom
+from memory.records import WHOLE
 from memory.settings import Settings
 
-_T = TypeVar("_T", bound=np.generic)
+#: A slot of an island.
+Place = tuple[Deme, int]
 
-#: Places that a population begins with; it grows to its capacity as it fills.
-FIRST_PLACES = 256
+#: How many of the last duplicates are named; all are counted.
+DUPLICATES_NAMED = 1_000
+
+
+class Spread(NamedTuple):
+    """Evaluations of one solution: number, mean, and sum of squared deviations."""
+
+    n: int
+    mean: float
+    squares: float
+
+    def with_(self, score: float) -> Spread:
+        """Returns the spread after one more evaluation (Welford 1962)."""
+        n = self.n + 1
+        mean = self.mean + (score - self.mean) / n
+        return Spread(n, mean, self.squares + (score - self.mean) * (score - mean))
 
 
 class Population:
@@ -45,239 +72,512 @@ class Population:
     ) -> None:
         self._settings = settings
         self._scope = scope
+        n = settings.islands
+        quotas = shares(settings.capacity, n) if settings.quota else None
+        self._demes = [
+            Deme(
+                settings,
+                random,
+                island,
+                settings.capacity if quotas is None else quotas[island],
+                elites,
+            )
+            for island, elites in enumerate(shares(settings.elite_size, n))
+        ]
         self._random = random
-        # One place more than the capacity, for the newcomer before somebody leaves.
-        places = min(settings.capacity + 1, FIRST_PLACES)
-        self._ids: list[str] = []
-        self._features: list[Features] = []
-        self._scores = np.zeros(0)
-        self._weights = np.zeros(0)
-        self._seqs = np.zeros(0, dtype=np.int64)
-        self._elites = np.zeros(0, dtype=bool)
-        self._allocate(places)
-        self._tracker = settings.diversity.tracker()
-        self._tracked: list[Features] = []
-        self._moved: dict[int, None] = {}
+        self._slots: dict[str, int] = {}
+        self._texts: dict[str, str] = {}
+        self._spreads: dict[str, Spread] = {}
         self._decisions: dict[str, int] = {}
         self._recent: deque[float] = deque(maxlen=RECENT)
-        self._state = settings.temperature.initial
-        self._scaled: Floats | None = None
-        self._diversity: float | None = None
-        self._changed = 0
+        self._duplicates: deque[tuple[str, str]] = deque(maxlen=DUPLICATES_NAMED)
+        self._order = 0
+        self._n_assigned = 0
+        self._generation = 0
+        self._migrated_at = 0
+        self.archive = Archive(settings.retention)
         self.seq = 0
-        self.step = 0
+        self.n_remembered = 0
         self.n_failed = 0
+        self.n_duplicates = 0
+        self.n_migrations = 0
         self.best_id: str | None = None
         self.best_score = -math.inf
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return sum(map(len, self._demes))
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._slots
 
     @property
-    def ids(self) -> tuple[str, ...]:
-        """Ids of the living, in the order of ``view``."""
-        return tuple(self._ids)
-
-    def id_at(self, index: int) -> str:
-        """Returns the id at ``index`` of ``view``."""
-        return self._ids[index]
+    def sizes(self) -> list[int]:
+        """Numbers of the living on each island."""
+        return [len(deme) for deme in self._demes]
 
     @property
-    def scores(self) -> Floats:
-        """``(n,)`` raw scores of the living, read-only."""
-        return self._seen.scores[: len(self._ids)]
+    def duplicates(self) -> tuple[tuple[str, str], ...]:
+        """The last duplicates that were not let in: their ids and those they repeat."""
+        return tuple(self._duplicates)
 
-    @property
-    def state(self) -> float:
-        """State of the temperature controller before the current step."""
-        return self._state
+    def ids(self, island: int = WHOLE) -> tuple[str, ...]:
+        """Ids of the living in the order of ``view``; a copy has that of its original."""
+        return tuple([id_ for deme in self._of(island) for id_ in deme.ids])
+
+    def scores(self, island: int = WHOLE) -> Floats:
+        """``(n,)`` ranked scores of the living, read-only."""
+        return joined([deme.array("scores") for deme in self._of(island)])
+
+    def orders(self, island: int = WHOLE) -> Integers:
+        """``(n,)`` order of arrival of the living, read-only."""
+        return joined([deme.array("seqs") for deme in self._of(island)])
+
+    def drawn(self, index: int, island: int = WHOLE) -> tuple[str, bool]:
+        """Returns who is at ``index`` of the view of ``island``, and whether as a copy."""
+        for deme in self._of(island):
+            if index < len(deme):
+                return deme.ids[index], bool(deme.array("copies")[index])
+            index -= len(deme)
+        raise IndexError(f"index must be of the living, got one {index + 1} beyond")
+
+    def home(self, id: str) -> int | None:
+        """Returns the first island that ``id`` lives on, its own before those of copies."""
+        homes = [
+            (bool(deme.array("copies")[deme.ids.index(id)]), island)
+            for island, deme in enumerate(self._demes)
+            if id in deme.ids
+        ]
+        return min(homes)[1] if homes else None
+
+    def spread(self, id: str) -> Spread | None:
+        """Returns the evaluations of one of the living; ``None`` if it had only one."""
+        return self._spreads.get(id)
+
+    def state(self, island: int = WHOLE) -> float:
+        """State of the temperature controller before the current step.
+
+        The population as a whole has none of its own where there are several islands.
+        """
+        demes = self._of(island)
+        return demes[0].state if len(demes) == 1 else self._settings.temperature.initial
 
     def next_decision(self, stream: str) -> int:
         """Returns one more than the last remembered decision of ``stream``."""
         return self._decisions.get(stream, 0)
 
-    def apply(self, seq: int, event: Event) -> None:
-        """Folds one entry in.
+    def apply(self, seq: int, row: bytes) -> None:
+        """Folds the entry ``row`` in; one of another scope only counts.
+
+        Raises:
+            CorruptEntry: It is no row of ours.
+            UnknownEvent: Its kind or version is not known.
+            ValueError: ``seq`` is not the next one.
+        """
+        fields = codec.fields(row, seq)
+        if fields[1] == self._scope:
+            self.fold(seq, codec.read(fields, codec.EVOLUTIONARY, seq))
+        else:
+            self._advance(seq)
+
+    def fold(self, seq: int, event: Event) -> None:
+        """Folds one event in.
 
         Raises:
             ValueError: ``seq`` is not the next one.
         """
-        if seq != self.seq + 1:
-            raise ValueError(f"seq must be {self.seq + 1}, the next one, got {seq}")
-        if event.scope == self._scope and not isinstance(event, Configured):
+        if seq == self.seq + 1 and event.scope == self._scope:
             if isinstance(event, Remembered):
-                self._add(seq, event)
-            else:
+                self._remember(seq, event)
+                self._count_decision(event)
+            elif isinstance(event, Failed):
                 self.n_failed += 1
-            self._count_decision(event)
-        self.seq = seq
+                self._count_decision(event)
+                self._bury(seq, event)
+            elif isinstance(event, Compacted):
+                self.archive.compact(seq, event.upto, event.key)
+            elif not isinstance(event, Configured):
+                self._amend(seq, event)
+        self._advance(seq)
 
-    def view(self) -> View:
+    def view(self, island: int = WHOLE) -> View:
         """Returns the living with scaled scores, in slot order.
 
         Raises:
-            ValueError: Nobody is alive.
+            ValueError: Nobody is alive there.
         """
-        n = len(self._ids)
-        if n == 0:
+        demes, recent = self._of(island), tuple(self._recent)
+        if len(demes) == 1:
+            return demes[0].view(recent)
+        scores = self.scores(island)
+        if scores.size == 0:
             raise ValueError("the population must not be empty, got 0 living solutions")
-        if self._scaled is None:
-            self._scaled = _read_only(self._settings.scaling.scale(self.scores))
-        _, weights, elites, seqs, _ = self._seen
+
+        def array(name: str) -> Any:  # noqa: ANN401
+            return read_only(joined([deme.array(name) for deme in demes]))
+
+        gridded = bool(self._settings.axes)
         return View(
-            self._scaled, weights[:n], elites[:n], seqs[:n], tuple(self._recent)
+            read_only(self._settings.scaling.scale(scores)),
+            read_only(self._settings.weights.adjusted(array("weights"))),
+            array("elites"),
+            array("seqs"),
+            recent,
+            array("cells") if gridded else None,
+            array("champions") if gridded else None,
         )
 
-    def signal(self, *, measure: bool = True) -> Signal:
+    def signal(self, island: int = WHOLE, *, measure: bool = True) -> Signal:
         """Returns what a controller may look at.
 
         Args:
+            island: Whose living.
             measure: Whether to measure the diversity even if the controller reads none.
         """
         measured = measure or self._settings.temperature.reads_diversity
-        diversity = self.diversity() if measured else math.nan
-        return Signal(self.step, diversity, self.view().scores)
+        diversity = self.diversity(island) if measured else math.nan
+        step = sum(deme.step for deme in self._of(island))
+        return Signal(step, diversity, self.view(island).scores)
 
-    def diversity(self) -> float:
+    def diversity(self, island: int = WHOLE) -> float:
         """Returns the diversity of the living as the metric measures it."""
-        if self._diversity is None:
-            self._track()
-            # Keyed by the entry that made the living what they are, not by the last one:
-            # a failed attempt in between changes nothing.
-            rng = self._random.generator("diversity", self._changed)
-            self._diversity = float(self._tracker.measure(rng))
-        return self._diversity
+        demes = self._of(island)
+        if len(demes) == 1:
+            return demes[0].diversity()
+        # Nobody keeps track of the islands together: counted anew.
+        tracker = self._settings.diversity.tracker()
+        for deme in demes:
+            for features in deme.features:
+                tracker.append(features)
+        changed = max(deme.changed for deme in demes)
+        return float(
+            tracker.measure(
+                self._random.generator("diversity", changed, self._settings.islands)
+            )
+        )
 
     def digest(self) -> str:
-        """Returns a hash of who is alive, of the elites and of the controller."""
-        n = len(self._ids)
+        """Returns a hash of who is alive, of the elites and of the controllers."""
         digest = hashlib.blake2b(digest_size=16)
-        digest.update(json.dumps(self._ids).encode())
-        for array in self._seen[:4]:
-            digest.update(array[:n].tobytes())
+        for deme in self._demes:
+            deme.update(digest)
         digest.update(np.array(self._recent).tobytes())
         digest.update(
-            struct.pack("<qqqd", self.seq, self.step, self.n_failed, self._state)
+            struct.pack(
+                "<qqqqqqd",
+                self.seq,
+                self.n_remembered,
+                self.n_failed,
+                self.n_duplicates,
+                self.n_migrations,
+                self._n_assigned,
+                self.best_score,
+            )
         )
         return digest.hexdigest()
 
-    def _next_state(self) -> float:
-        """Returns the controller's state after the step that ends now."""
-        temperature = self._settings.temperature
-        if not temperature.stateful or not self._ids:
-            return self._state
-        signal = self.signal(measure=False)
-        return temperature.control(self._state, signal).temperature
+    def document(self) -> dict[str, Any]:
+        """Returns everything as plain data, exact to the last bit."""
+        return {
+            "seq": self.seq,
+            "demes": [deme.document() for deme in self._demes],
+            "spreads": {id_: list(spread) for id_, spread in self._spreads.items()},
+            "decisions": self._decisions,
+            "recent": list(self._recent),
+            "duplicates": [list(pair) for pair in self._duplicates],
+            "counts": [
+                self._order,
+                self._n_assigned,
+                self._generation,
+                self._migrated_at,
+                self.n_remembered,
+                self.n_failed,
+                self.n_duplicates,
+                self.n_migrations,
+            ],
+            "best": None if self.best_id is None else [self.best_id, self.best_score],
+            "archive": self.archive.document(),
+        }
+
+    def restore(self, document: dict[str, Any]) -> None:
+        """Takes over what ``document`` returned; to be called on a new population."""
+        for deme, one in zip(self._demes, document["demes"], strict=True):
+            deme.restore(one)
+            for id_, text in zip(deme.ids, deme.texts, strict=True):
+                self._slots[id_] = self._slots.get(id_, 0) + 1
+                if text:
+                    self._texts[text] = id_
+        self._spreads = {
+            id_: Spread(*spread) for id_, spread in document["spreads"].items()
+        }
+        self._decisions = dict(document["decisions"])
+        self._recent.extend(document["recent"])
+        self._duplicates.extend((a, b) for a, b in document["duplicates"])
+        (
+            self._order,
+            self._n_assigned,
+            self._generation,
+            self._migrated_at,
+            self.n_remembered,
+            self.n_failed,
+            self.n_duplicates,
+            self.n_migrations,
+        ) = document["counts"]
+        if document["best"] is not None:
+            self.best_id, self.best_score = document["best"]
+        self.archive.restore(document["archive"])
+        self.seq = document["seq"]
+
+    def _of(self, island: int) -> list[Deme]:
+        return self._demes if island == WHOLE else [self._demes[island]]
+
+    def _advance(self, seq: int) -> None:
+        if seq != self.seq + 1:
+            raise ValueError(f"seq must be {self.seq + 1}, the next one, got {seq}")
+        self.seq = seq
+        if self.archive.accounts:
+            self.archive.settle(seq)
 
     def _count_decision(self, event: Remembered | Failed) -> None:
         draw = event.draw
         if draw is not None and draw.decision >= self.next_decision(draw.stream):
             self._decisions[draw.stream] = draw.decision + 1
 
-    def _add(self, seq: int, event: Remembered) -> None:
-        """Adds a solution; whatever a policy raises, nothing has changed."""
-        next_state = self._next_state()
-        n = len(self._ids)
-        self._make_room(n)
-        # What lies behind the living is nobody's until the end.
-        self._scores[n] = event.score
-        self._weights[n] = event.weight
-        self._seqs[n] = seq
-        self._elites[n] = False
-        scores, seqs = self._scores[: n + 1], self._seqs[: n + 1]
-        victim = None
-        if n == self._settings.capacity:
-            victim = self._victim(scores, seqs)
-        self._recent.append(event.score)
-        if event.score > self.best_score:
-            self.best_id, self.best_score = event.id, event.score
-        elites = self._elites[: n + 1]
-        admit(n, scores, seqs, elites, self._settings.elite_size)
-        if victim == n:
+    def _remember(self, seq: int, event: Remembered) -> None:
+        twin = self._texts.get(event.text) if self._settings.deduplicate else None
+        if twin is not None:
+            self.n_duplicates += 1
+            self._duplicates.append((event.id, twin))
+            self._bury(seq, event)
             return
-        self._ids.append(event.id)
-        self._features.append(event.features)
-        self._moved[n] = None
-        if victim is not None:
-            self._remove(victim)
-        self._state = next_state
-        self._changed = seq
-        self.step += 1
-        self._scaled = None
-        self._diversity = None
+        island = self._island(event)
+        member = Member(
+            event.id,
+            self._settings.ranking.score(1, event.score, 0.0),
+            event.score,
+            event.weight,
+            event.features,
+            event.text,
+            cell(self._settings.axes, event.descriptors) if self._settings.axes else 0,
+        )
+        entered = self._enter(seq, island, member)
+        self.n_remembered += 1
+        self._generation = max(self._generation, event.generation)
+        self._recent.append(event.score)
+        if member.score > self.best_score:
+            self.best_id, self.best_score = member.id, member.score
+        self.archive.born(event.id, event.size, event.time)
+        if not entered:
+            self.archive.died(event.id, seq)
+        if self._migration_is_due():
+            self._migrate(seq)
 
-    def _victim(self, scores: Floats, seqs: Integers) -> int:
+    def _bury(self, seq: int, event: Remembered | Failed) -> None:
+        """Keeps account of a record that was never alive."""
+        self.archive.born(event.id, event.size, event.time)
+        self.archive.died(event.id, seq)
+
+    def _island(self, event: Remembered) -> int:
+        n = self._settings.islands
+        island = event.island
+        if island is None:
+            if n == 1:
+                return 0
+            rule = self._settings.assignment
+            island = rule.island(event.origin, self.sizes, self._n_assigned)
+            self._n_assigned += 1
+        if not 0 <= island < n:
+            raise ValueError(f"island must lie in [0, {n}), got {island!r}")
+        return int(island)
+
+    def _enter(
+        self, seq: int, island: int, member: Member, *, overflow: bool = False
+    ) -> bool:
+        """Lets ``member`` in, and whoever must leave out; returns whether it stays.
+
+        Args:
+            seq: The entry that brings it.
+            island: Where it goes.
+            member: Who it is.
+            overflow: Whether nobody leaves, whatever the capacity.
+        """
+        deme = self._demes[island]
+        deme.stage(member, self._order + 1)
+        newcomer = (deme, len(deme))
+        victims: list[Place] = []
+        if self._settings.quota:
+            if len(deme) == deme.capacity:
+                victims = [(deme, self._victim(deme.candidates()))]
+        elif not overflow:
+            victims = self._victims_anywhere(newcomer)
+        stays = newcomer not in victims
+        leavers = [place for place in victims if place != newcomer]
+        for other in [deme] * stays + [other for other, _ in leavers]:
+            other.touch(seq)
+        if not stays:
+            deme.dismiss()
+        else:
+            deme.enter()
+            self._order += 1
+            self._slots[member.id] = self._slots.get(member.id, 0) + 1
+            if self._settings.deduplicate:
+                self._texts[member.text] = member.id
+        # From the back, so that no slot moves before its turn.
+        for other, slot in sorted(leavers, key=lambda place: -place[1]):
+            self._remove(seq, other, slot)
+        return stays
+
+    def _remove(self, seq: int, deme: Deme, slot: int) -> None:
+        """Takes out who is in ``slot``; where it was the last of its id, it is dead."""
+        id_, text = deme.ids[slot], deme.texts[slot]
+        deme.remove(slot)
+        self._slots[id_] -= 1
+        if self._slots[id_] == 0:
+            del self._slots[id_]
+            self._spreads.pop(id_, None)
+            if self._texts.get(text) == id_:
+                del self._texts[text]
+            self.archive.died(id_, seq)
+
+    def _victim(self, candidates: Candidates) -> int:
         """Returns who leaves, as the survival rule says, which may be somebody else's."""
         rule = self._settings.survival
-        victim = rule.victim(scores, seqs)
+        victim = rule.victim(candidates)
+        n = candidates.scores.size
         plain = isinstance(victim, int | np.integer) and not isinstance(victim, bool)
-        if not plain or not 0 <= victim < scores.size:
+        if not plain or not 0 <= victim < n:
             raise ValueError(
-                f"{type(rule).__name__} must name who leaves by an index in "
-                f"[0, {scores.size}), got {victim!r}"
+                f"{type(rule).__name__} must name who leaves by an index in [0, {n}), "
+                f"got {victim!r}"
             )
         return int(victim)
 
-    def _make_room(self, n: int) -> None:
-        """Doubles the arrays where ``n`` solutions fill them."""
-        places = self._scores.size
-        if n < places:
-            return
-        self._allocate(min(2 * places, self._settings.capacity + 1))
+    def _victims_anywhere(self, newcomer: Place) -> list[Place]:
+        """Returns who leaves so that all islands together keep to the capacity."""
+        places: list[Place] = [
+            (deme, slot) for deme in self._demes for slot in range(len(deme))
+        ]
+        places.append(newcomer)
+        victims = []
+        while len(places) > self._settings.capacity:
+            victim = self._victim(self._candidates(places))
+            victims.append(places.pop(victim))
+        return victims
 
-    def _allocate(self, places: int) -> None:
-        """Gives the arrays ``places`` places, and keeps what they hold."""
-        # New arrays, not longer ones: somebody may still look at the old.
-        more = places - self._scores.size
-        self._scores = np.pad(self._scores, (0, more))
-        self._weights = np.pad(self._weights, (0, more))
-        self._seqs = np.pad(self._seqs, (0, more))
-        self._elites = np.pad(self._elites, (0, more))
-        # What others see of these arrays they cannot change.
-        self._seen = View(
-            _read_only(self._scores),
-            _read_only(self._weights),
-            _read_only(self._elites),
-            _read_only(self._seqs),
+    def _candidates(self, places: list[Place]) -> Candidates:
+        by_deme = {id(deme): deme.candidates() for deme in self._demes}
+        rows = [(by_deme[id(deme)], slot) for deme, slot in places]
+        gridded = bool(self._settings.axes)
+        members = [deme.features_at(slot) for deme, slot in places]
+        distance = self._settings.diversity.distance
+        return Candidates(
+            np.array([one.scores[slot] for one, slot in rows]),
+            np.array([one.seqs[slot] for one, slot in rows]),
+            np.array([one.cells[slot] for one, slot in rows if one.cells is not None])
+            if gridded
+            else None,
+            np.array(
+                [one.champions[slot] for one, slot in rows if one.champions is not None]
+            )
+            if gridded
+            else None,
+            lambda index: np.array(
+                [distance(members[index], other) for other in members]
+            ),
         )
 
-    def _remove(self, index: int) -> None:
-        """Empties slot ``index`` by moving the last one into it."""
-        last = len(self._ids) - 1
-        for array in (self._scores, self._weights, self._seqs, self._elites):
-            array[index] = array[last]
-        self._ids[index] = self._ids[last]
-        self._features[index] = self._features[last]
-        self._ids.pop()
-        self._features.pop()
-        self._moved[index] = None
+    def _amend(
+        self, seq: int, event: Rescored | Repeated | Retracted | Superseded
+    ) -> None:
+        """Notes a later word, and lets the living feel it at once."""
+        kind = type(event).__name__.lower()
+        score = event.score if isinstance(event, Rescored | Repeated) else None
+        by = event.by if isinstance(event, Superseded) else ""
+        amended = Amendment(seq, kind, event.key, event.reason, score, by)
+        self.archive.amend(event.id, amended)
+        places = self._places(event.id)
+        if isinstance(event, Rescored):
+            self._spreads.pop(event.id, None)
+            self._rank(seq, event.id, places, Spread(1, event.score, 0.0))
+        elif isinstance(event, Repeated):
+            if places:
+                deme, slot = places[0]
+                first = Spread(1, deme.member(slot).mean, 0.0)
+                spread = self._spreads.get(event.id, first).with_(event.score)
+                self._spreads[event.id] = spread
+                self._rank(seq, event.id, places, spread)
+        else:
+            for deme, slot in places:
+                deme.touch(seq)
+                self._remove(seq, deme, slot)
+            if event.id == self.best_id:
+                self._find_best()
 
-    def _track(self) -> None:
-        """Tells the tracker who came and went since it was last asked.
+    def _places(self, id: str) -> list[Place]:
+        """Returns where ``id`` lives: once on an island at most."""
+        if id not in self._slots:
+            return []
+        return [(deme, deme.ids.index(id)) for deme in self._demes if id in deme.ids]
 
-        A tracker measures equal slots equally whatever their history, so it needs to hear
-        of a slot only when the diversity is wanted.
-        """
-        n, tracked = len(self._features), len(self._tracked)
-        for slot in sorted(self._moved):
-            if slot >= n:
-                continue
-            features = self._features[slot]
-            if slot >= tracked:
-                self._tracker.append(features)
-                self._tracked.append(features)
-                tracked += 1
-            elif self._tracked[slot] is not features:
-                self._tracker.replace(slot, features)
-                self._tracked[slot] = features
-        while tracked > n:
-            tracked -= 1
-            self._tracker.remove(tracked)
-            self._tracked.pop()
-        self._moved.clear()
+    def _rank(self, seq: int, id: str, places: list[Place], spread: Spread) -> None:
+        """Gives ``id`` the score that its evaluations count as."""
+        score = self._settings.ranking.score(*spread)
+        for deme, slot in places:
+            deme.touch(seq)
+            deme.rescore(slot, score, spread.mean)
+        if self.archive.tombstone(id) is not None:
+            return
+        if score > self.best_score:
+            self.best_id, self.best_score = id, score
+        elif id == self.best_id:
+            self.best_score = score
+            self._find_best()
 
+    def _find_best(self) -> None:
+        """Names the best anew, after the one that was has changed."""
+        best = None if self.best_id is None else self.archive.tombstone(self.best_id)
+        if best is not None:
+            self.best_id, self.best_score = None, -math.inf
+        for deme in self._demes:
+            if len(deme):
+                first = deme.member(deme.ranked()[0])
+                if first.score > self.best_score:
+                    self.best_id, self.best_score = first.id, first.score
 
-def _read_only(array: NDArray[_T]) -> NDArray[_T]:
-    view = array.view()
-    view.flags.writeable = False
-    return view
+    def _migration_is_due(self) -> bool:
+        settings = self._settings
+        if settings.migration_interval == 0 or settings.islands < 2:
+            return False
+        return self._clock() - self._migrated_at >= settings.migration_interval
+
+    def _clock(self) -> int:
+        """Returns what the interval of migration counts."""
+        unit = self._settings.migration_unit
+        if unit == "adds":
+            return self.n_remembered
+        return self._generation if unit == "generations" else max(self.sizes)
+
+    def _migrate(self, seq: int) -> None:
+        """Copies the best of each island to others; no copy of a copy, no duplicate."""
+        settings = self._settings
+        relays, n = settings.migration_relays, settings.islands
+        before = [self._migrants(island) for island in range(n)]
+        for island in range(n):
+            for member in self._migrants(island) if relays else before[island]:
+                for target in settings.topology.targets(island, n):
+                    deme = self._demes[target]
+                    if member.id not in deme.ids and member.text not in deme.texts:
+                        copy = member._replace(copy=True)
+                        self._enter(seq, target, copy, overflow=relays)
+        self.n_migrations += 1
+        self._migrated_at = self._clock()
+
+    def _migrants(self, island: int) -> list[Member]:
+        """Returns who leaves copies of itself elsewhere, the best first."""
+        deme, relays = self._demes[island], self._settings.migration_relays
+        if len(deme) < 2 and relays:
+            return []
+        number = max(1, int(len(deme) * self._settings.migration_rate))
+        ranked = [deme.member(slot) for slot in deme.ranked()]
+        if relays:
+            return [member for member in ranked[:number] if not member.copy]
+        return [member for member in ranked if not member.copy][:number]

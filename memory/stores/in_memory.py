@@ -6,27 +6,29 @@ import threading
 from collections.abc import Sequence
 from typing import Self
 
+from memory.stores.dump import Dump, Snapshot, require_empty, require_whole
 from memory.stores.journal import (
     Appended,
     Entry,
     require_bounds,
-    require_covered,
     require_place,
+    require_reader,
     require_snapshot,
+    require_there,
 )
 
 
 class InMemoryJournal:
     """The journal of one process; it is gone when the process is."""
 
-    __slots__ = ("_bodies", "_lock", "_rows", "_snapshot", "_trimmed")
+    __slots__ = ("_bodies", "_lock", "_rows", "_snapshots", "_trimmed")
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._rows: list[bytes] = []
         self._trimmed = 0
-        self._bodies: dict[str, bytes | None] = {}
-        self._snapshot: tuple[int, bytes] | None = None
+        self._bodies: dict[str, bytes] = {}
+        self._snapshots: dict[str, tuple[int, bytes]] = {}
 
     def append(self, key: str, row: bytes, body: bytes) -> bool:
         """See ``Journal``."""
@@ -60,22 +62,31 @@ class InMemoryJournal:
         with self._lock:
             return [self._bodies.get(key) for key in keys]
 
-    def save_snapshot(self, seq: int, blob: bytes) -> None:
+    def save_snapshot(self, seq: int, blob: bytes, reader: str = "") -> None:
+        """See ``Journal``."""
+        require_snapshot(seq, blob, reader)
+        with self._lock:
+            require_there(seq, self._last)
+            kept_seq, kept = self._snapshots.get(reader, (-1, b""))
+            if seq > kept_seq or (seq == kept_seq and not kept):
+                self._snapshots[reader] = (seq, blob)
+
+    def load_snapshot(self, reader: str = "") -> tuple[int, bytes] | None:
         """See ``Journal``."""
         with self._lock:
-            require_snapshot(seq, self._last)
-            if self._snapshot is None or seq > self._snapshot[0]:
-                self._snapshot = (seq, blob)
+            seq, blob = self._snapshots.get(require_reader(reader), (0, b""))
+        return (seq, blob) if blob else None
 
-    def load_snapshot(self) -> tuple[int, bytes] | None:
+    def drop_reader(self, reader: str) -> bool:
         """See ``Journal``."""
-        return self._snapshot
+        with self._lock:
+            return self._snapshots.pop(require_reader(reader), None) is not None
 
     def trim(self, seq: int) -> int:
         """See ``Journal``."""
         with self._lock:
-            require_covered(seq, 0 if self._snapshot is None else self._snapshot[0])
-            dropped = max(0, seq - self._trimmed)
+            covered = min((seq for seq, _ in self._snapshots.values()), default=0)
+            dropped = max(0, min(seq, covered) - self._trimmed)
             del self._rows[:dropped]
             self._trimmed += dropped
             return dropped
@@ -83,12 +94,35 @@ class InMemoryJournal:
     def discard(self, keys: Sequence[str]) -> int:
         """See ``Journal``."""
         with self._lock:
-            discarded = 0
+            before = len(self._bodies)
             for key in keys:
-                if self._bodies.get(key) is not None:
-                    self._bodies[key] = None
-                    discarded += 1
-            return discarded
+                self._bodies.pop(key, None)
+            return before - len(self._bodies)
+
+    def dump(self) -> Dump:
+        """See ``Journal``."""
+        with self._lock:
+            return Dump(
+                self._trimmed,
+                tuple(self._rows),
+                tuple(sorted(self._bodies.items())),
+                tuple(
+                    Snapshot(reader, *saved)
+                    for reader, saved in sorted(self._snapshots.items())
+                ),
+            )
+
+    def restore(self, dump: Dump) -> None:
+        """See ``Journal``."""
+        require_whole(dump)
+        with self._lock:
+            require_empty(self._last, len(self._snapshots))
+            self._trimmed = dump.trimmed
+            self._rows = list(dump.rows)
+            self._bodies = dict(dump.bodies)
+            self._snapshots = {
+                reader: (seq, blob) for reader, seq, blob in dump.snapshots
+            }
 
     def close(self) -> None:
         """See ``Journal``; there is nothing to let go of."""

@@ -2,9 +2,10 @@
 
 A journal remembers, in one total order, short *rows* that every worker reads and long
 *bodies* that are fetched by key. It knows nothing of solutions, islands or scores: the
-population is a fold over the rows, computed by whoever reads them. Every implementation
-is safe for concurrent use by many threads, and by many processes where it outlives one,
-and passes ``tests/contracts/test_journal.py``.
+population is a fold over the rows, computed by whoever reads them. Several *readers* may
+fold one journal, each with a snapshot of its own. Every implementation is safe for
+concurrent use by many threads, and by many processes where it outlives one, and passes
+``tests/contracts/test_journal.py``.
 
 A journal that has lost entries, or another one in its place, is never taken for the one
 that was read before: whatever is asked of it raises ``JournalRewound`` (``mark.py`` says
@@ -15,6 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, Self
+
+from memory.stores.dump import Dump
 
 #: Most entries that one call reads unless told otherwise.
 LIMIT = 10_000
@@ -42,6 +45,7 @@ class PopulationSize(NamedTuple):
         entries: Length of its journal, trimmed rows included.
         rows: Rows kept.
         bodies: Bodies kept.
+        readers: Readers that have saved a snapshot or enrolled.
         bytes: Bytes of it, as near as the store can say without reading everything.
     """
 
@@ -49,11 +53,21 @@ class PopulationSize(NamedTuple):
     entries: int
     rows: int
     bodies: int
+    readers: int
     bytes: int
 
 
 class JournalTrimmed(LookupError):
-    """Rows were asked for that have been trimmed away: start from the snapshot."""
+    """Rows were asked for that have been trimmed away: start from the snapshot.
+
+    Args:
+        message: What was asked for.
+        first: Number of the first entry that is kept.
+    """
+
+    def __init__(self, message: str, first: int = 1) -> None:
+        super().__init__(message)
+        self.first = first
 
 
 class JournalRewound(LookupError):
@@ -110,32 +124,74 @@ class Journal(Protocol):
     def fetch(self, keys: Sequence[str]) -> list[bytes | None]:
         """Returns the bodies stored under ``keys``, ``None`` where there is none."""
 
-    def save_snapshot(self, seq: int, blob: bytes) -> None:
+    def save_snapshot(self, seq: int, blob: bytes, reader: str = "") -> None:
         """Keeps ``blob``, the fold of the first ``seq`` rows, unless a later one is.
+
+        Nothing is trimmed that a reader has not covered. ``save_snapshot(0, b"", reader)``
+        enrols one that has no snapshot yet; its first one takes the place of that.
+
+        Args:
+            seq: Number of rows folded in.
+            blob: The fold; empty only where ``seq`` is zero.
+            reader: Name of the fold; each name has a snapshot of its own.
 
         Raises:
             JournalRewound: The journal has fewer than ``seq`` entries.
-            ValueError: ``seq`` is negative.
+            TypeError: ``reader`` is not a string.
+            ValueError: ``seq`` is negative, ``blob`` is empty behind the first entry, or
+                ``reader`` is not UTF-8.
         """
 
-    def load_snapshot(self) -> tuple[int, bytes] | None:
-        """Returns the latest snapshot as ``(seq, blob)``, or ``None``."""
+    def load_snapshot(self, reader: str = "") -> tuple[int, bytes] | None:
+        """Returns the reader's latest snapshot as ``(seq, blob)``, ``None`` without one.
+
+        Raises:
+            TypeError: ``reader`` is not a string.
+            ValueError: ``reader`` is not UTF-8.
+        """
+
+    def drop_reader(self, reader: str) -> bool:
+        """Forgets a reader: its snapshot, and that rows were kept for it.
+
+        Returns:
+            Whether there was one of this name.
+
+        Raises:
+            TypeError: ``reader`` is not a string.
+            ValueError: ``reader`` is not UTF-8.
+        """
 
     def trim(self, seq: int) -> int:
-        """Forgets the rows up to ``seq``, which a snapshot must cover; bodies stay.
+        """Forgets the rows up to ``seq`` that every reader has covered; bodies stay.
+
+        Without any reader nothing is covered. A reader that lags keeps its rows, so this
+        may stop short of ``seq``, and the next call goes on.
 
         Returns:
             How many rows were forgotten.
-
-        Raises:
-            ValueError: No snapshot covers ``seq``.
         """
 
     def discard(self, keys: Sequence[str]) -> int:
-        """Forgets the bodies stored under ``keys``; a key stays used for ever.
+        """Forgets the bodies stored under ``keys``, and the keys: they are new again.
+
+        Discard only what no writer will still send: an append that is sent again
+        afterwards makes a second entry.
 
         Returns:
             How many bodies were forgotten.
+        """
+
+    def dump(self) -> Dump:
+        """Returns all that the journal holds, at one moment."""
+
+    def restore(self, dump: Dump) -> None:
+        """Fills an empty journal with ``dump``, whole or not at all.
+
+        It goes on as the dumped one would have, under an identity of its own.
+
+        Raises:
+            ValueError: The journal holds entries or has readers, or ``dump`` is none that
+                a journal can have given.
         """
 
     def close(self) -> None:
@@ -177,34 +233,37 @@ def require_place(after: int, trimmed: int, last: int) -> None:
         )
     if after < trimmed:
         raise JournalTrimmed(
-            f"entry {after + 1} has been trimmed, the first one kept is {trimmed + 1}"
+            f"entry {after + 1} has been trimmed, the first one kept is {trimmed + 1}",
+            trimmed + 1,
         )
 
 
-def require_snapshot(seq: int, last: int) -> None:
+def require_snapshot(seq: int, blob: bytes, reader: object) -> None:
+    """Refuses a snapshot that cannot be one of any journal.
+
+    Raises:
+        TypeError: ``reader`` is not a string.
+        ValueError: ``seq`` is negative, ``blob`` is empty behind the first entry, or
+            ``reader`` is not UTF-8.
+    """
+    require_reader(reader)
+    if seq < 0:
+        raise ValueError(f"seq must not be negative, got {seq}")
+    if seq > 0 and not blob:
+        raise ValueError(f"blob must not be empty where seq is positive, got {seq}")
+
+
+def require_there(seq: int, last: int) -> None:
     """Refuses a snapshot of what is not there.
 
     Raises:
         JournalRewound: ``seq`` lies beyond ``last``, the last entry.
-        ValueError: ``seq`` is negative.
     """
-    if seq < 0:
-        raise ValueError(f"seq must not be negative, got {seq}")
     if seq > last:
         raise JournalRewound(
             f"the journal holds {last} entries where a snapshot covers {seq}: it was "
             "rewound or replaced"
         )
-
-
-def require_covered(seq: int, covered: int) -> None:
-    """Refuses to trim what no snapshot covers.
-
-    Raises:
-        ValueError: ``seq`` lies beyond ``covered``, the entry of the latest snapshot.
-    """
-    if seq > covered:
-        raise ValueError(f"seq must be covered by a snapshot, got {seq} > {covered}")
 
 
 def require_name(name: object) -> str:
@@ -214,12 +273,28 @@ def require_name(name: object) -> str:
         TypeError: ``name`` is not a string.
         ValueError: ``name`` is empty, or not UTF-8.
     """
-    if not isinstance(name, str):
-        raise TypeError(f"name must be a string, got {name!r}")
-    if not name:
+    if name == "":
         raise ValueError("name must not be empty, got ''")
+    return _utf8("name", name)
+
+
+def require_reader(reader: object) -> str:
+    """Returns ``reader``, a name of a reader; it may be empty.
+
+    Raises:
+        TypeError: ``reader`` is not a string.
+        ValueError: ``reader`` is not UTF-8.
+    """
+    return _utf8("reader", reader)
+
+
+def _utf8(argument: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{argument} must be a string, got {value!r}")
     try:
-        name.encode()
+        value.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"name must be encodable as UTF-8, got {name!r}") from None
-    return name
+        raise ValueError(
+            f"{argument} must be encodable as UTF-8, got {value!r}"
+        ) from None
+    return value

@@ -7,7 +7,8 @@ A journal begins with a random identity. Its *head* is a hash that every row is 
 so it stands for the whole history. Who reads to the end computes the same from the rows
 it got and compares: a server that came back without its last seconds, a file that was
 replaced, a journal that was emptied and has grown beyond the old place again are all told
-apart from the one that was read. The cost is one hash a row and forty bytes a journal.
+apart from the one that was read. The cost is one hash a row and forty bytes a journal. A
+journal restored from a dump that was trimmed begins its head with the first row it has.
 
 SHA-1 because Redis offers a script no other; this guards against loss, not malice.
 """
@@ -15,7 +16,7 @@ SHA-1 because Redis offers a script no other; this guards against loss, not mali
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from memory.stores.journal import JournalRewound
@@ -24,6 +25,14 @@ from memory.stores.journal import JournalRewound
 def link(head: str, row: bytes) -> str:
     """Returns the head of a journal after ``row``, from the head before it."""
     return hashlib.sha1(head.encode() + row, usedforsecurity=False).hexdigest()
+
+
+def head_after(identity: str, rows: Iterable[bytes]) -> str:
+    """Returns the head of a journal that begins with ``rows``."""
+    found = identity
+    for row in rows:
+        found = link(found, row)
+    return found
 
 
 class State(NamedTuple):

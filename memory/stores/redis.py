@@ -15,125 +15,35 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self, cast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 
-from memory.stores import redis_client
+from memory.stores import redis_client, redis_scripts
+from memory.stores.dump import Dump, Snapshot, require_empty, require_whole
 from memory.stores.journal import (
     Appended,
     Entry,
+    JournalUnavailable,
     JournalUnreadable,
     PopulationSize,
     require_bounds,
-    require_covered,
     require_name,
     require_place,
+    require_reader,
     require_snapshot,
+    require_there,
 )
-from memory.stores.mark import Mark, State
+from memory.stores.mark import Mark, State, head_after
 
 if TYPE_CHECKING:
     from redis.commands.core import Script
 
-FORMAT = b"1"
 # Keys of one call, so that no script grows beyond what Lua can unpack or others wait for.
 _CHUNK = 1_000
-
-# Every script begins with this. It replies where the journal stands, and goes on only if
-# that continues what the caller has seen: identity, number of entries, and the head if
-# there are no more of them. One key of the bodies belongs to every entry, for ever.
-_PRELUDE = """
-local meta = redis.call('HMGET', KEYS[1], 'format', 'identity', 'trimmed', 'head')
-local format, identity, head = meta[1] or '', meta[2] or '', meta[4] or ''
-local trimmed = tonumber(meta[3] or '0')
-local last = trimmed + redis.call('LLEN', KEYS[2])
-local keys = redis.call('HLEN', KEYS[3])
-local seen, seq = tonumber(ARGV[2]), tonumber(ARGV[3])
-local sound = (format == '' or format == '1') and keys == last
-    and (ARGV[1] == '' or (ARGV[1] == identity and last >= seen))
-    and (ARGV[4] == '' or last ~= seq or ARGV[4] == head)
-local function reply(result)
-    return {format, identity, trimmed, last, head, keys, result}
-end
-if not sound then return reply(false) end
-"""
-
-_BEGIN = """
-if identity == '' then
-    identity, head = ARGV[5], ARGV[5]
-    redis.call('HSET', KEYS[1], 'format', '1', 'identity', identity, 'trimmed', 0,
-        'head', head)
-end
-"""
-
-# After: identity, after, limit (zero: read nothing), key, row, body.
-_APPEND = f"""{_PRELUDE}
-local after, limit = tonumber(ARGV[6]), tonumber(ARGV[7])
-if limit > 0 and (after > last or after < trimmed) then return reply(false) end
-{_BEGIN}
-local new = redis.call('HSETNX', KEYS[3], ARGV[8], ARGV[10])
-if new == 1 then
-    last, keys = redis.call('RPUSH', KEYS[2], ARGV[9]) + trimmed, keys + 1
-    head = redis.sha1hex(head .. ARGV[9])
-    redis.call('HSET', KEYS[1], 'head', head)
-end
-local rows = {{}}
-if limit > 0 then
-    local start = after - trimmed
-    rows = redis.call('LRANGE', KEYS[2], start, start + limit - 1)
-end
-return reply({{new, rows}})
-"""
-
-_READ = f"""{_PRELUDE}
-local start = tonumber(ARGV[5]) - trimmed
-if start < 0 or start > last - trimmed then return reply(false) end
-return reply(redis.call('LRANGE', KEYS[2], start, start + ARGV[6] - 1))
-"""
-
-_FETCH = f"""{_PRELUDE}
-return reply(redis.call('HMGET', KEYS[3], unpack(ARGV, 5)))
-"""
-
-_SAVE_SNAPSHOT = f"""{_PRELUDE}
-local seq = tonumber(ARGV[6])
-if seq > last then return reply(false) end
-{_BEGIN}
-if seq > tonumber(redis.call('HGET', KEYS[4], 'seq') or '-1') then
-    redis.call('HSET', KEYS[4], 'seq', seq, 'blob', ARGV[7])
-end
-return reply(1)
-"""
-
-_LOAD_SNAPSHOT = f"""{_PRELUDE}
-return reply(redis.call('HMGET', KEYS[4], 'seq', 'blob'))
-"""
-
-_TRIM = f"""{_PRELUDE}
-local seq = tonumber(ARGV[5])
-local covered = tonumber(redis.call('HGET', KEYS[4], 'seq') or '0')
-local dropped = 0
-if seq <= covered and seq > trimmed then
-    dropped = seq - trimmed
-    redis.call('LTRIM', KEYS[2], dropped, -1)
-    redis.call('HSET', KEYS[1], 'trimmed', seq)
-end
-return reply({{covered, dropped}})
-"""
-
-# A body is stored behind a plus; a minus keeps the key of one that was discarded.
-_DISCARD = f"""{_PRELUDE}
-local discarded = 0
-for i = 5, #ARGV do
-    local body = redis.call('HGET', KEYS[3], ARGV[i])
-    if body and body ~= '-' then
-        redis.call('HSET', KEYS[3], ARGV[i], '-')
-        discarded = discarded + 1
-    end
-end
-redis.call('HINCRBY', KEYS[1], 'discarded', discarded)
-return reply(discarded)
-"""
+# Bytes of one call of a restore, and how long its parts wait for each other.
+_CHUNK_BYTES = 4_000_000
+_WAIT_SECONDS = 3_600
 
 
 class RedisJournal:
@@ -172,13 +82,17 @@ class RedisJournal:
         self._mark = Mark()
         self._lock = threading.Lock()
         script = self._client.script
-        self._append = script(_APPEND)
-        self._read = script(_READ)
-        self._fetch = script(_FETCH)
-        self._save_snapshot = script(_SAVE_SNAPSHOT)
-        self._load_snapshot = script(_LOAD_SNAPSHOT)
-        self._trim = script(_TRIM)
-        self._discard = script(_DISCARD)
+        self._append = script(redis_scripts.APPEND)
+        self._read = script(redis_scripts.READ)
+        self._fetch = script(redis_scripts.FETCH)
+        self._save_snapshot = script(redis_scripts.SAVE_SNAPSHOT)
+        self._load_snapshot = script(redis_scripts.LOAD_SNAPSHOT)
+        self._drop_reader = script(redis_scripts.DROP_READER)
+        self._trim = script(redis_scripts.TRIM)
+        self._discard = script(redis_scripts.DISCARD)
+        self._dump = script(redis_scripts.DUMP)
+        self._stage = script(redis_scripts.STAGE)
+        self._restore = script(redis_scripts.RESTORE)
 
     def __repr__(self) -> str:
         return f"RedisJournal({self._client.address!r}, {self.name!r})"
@@ -186,7 +100,7 @@ class RedisJournal:
     def append(self, key: str, row: bytes, body: bytes) -> bool:
         """See ``Journal``."""
         identity = os.urandom(16).hex()
-        _, (new, _) = self._seeing(self._append, identity, 0, 0, key, row, b"+" + body)
+        _, (new, _) = self._seeing(self._append, identity, 0, 0, key, row, body)
         return bool(new)
 
     def append_and_read(
@@ -197,7 +111,7 @@ class RedisJournal:
         identity = os.urandom(16).hex()
         mark = self._mark
         state, result = self._reply(
-            mark, self._append, identity, after, limit, key, row, b"+" + body
+            mark, self._append, identity, after, limit, key, row, body
         )
         require_place(after, state.trimmed, state.last)
         new, rows = result
@@ -216,29 +130,68 @@ class RedisJournal:
         found: list[bytes | None] = []
         for chunk in _chunks(keys):
             found += self._seeing(self._fetch, *chunk)[1]
-        return [body[1:] if body and body != b"-" else None for body in found]
+        return found
 
-    def save_snapshot(self, seq: int, blob: bytes) -> None:
+    def save_snapshot(self, seq: int, blob: bytes, reader: str = "") -> None:
         """See ``Journal``."""
-        require_snapshot(seq, seq)
+        require_snapshot(seq, blob, reader)
         identity = os.urandom(16).hex()
-        state, _ = self._seeing(self._save_snapshot, identity, seq, blob)
-        require_snapshot(seq, state.last)
+        state, _ = self._seeing(self._save_snapshot, identity, seq, blob, reader)
+        require_there(seq, state.last)
 
-    def load_snapshot(self) -> tuple[int, bytes] | None:
+    def load_snapshot(self, reader: str = "") -> tuple[int, bytes] | None:
         """See ``Journal``."""
-        _, (seq, blob) = self._seeing(self._load_snapshot)
-        return None if seq is None else (int(seq), blob)
+        _, (seq, blob) = self._seeing(self._load_snapshot, require_reader(reader))
+        return (int(seq), blob) if blob else None
+
+    def drop_reader(self, reader: str) -> bool:
+        """See ``Journal``."""
+        return bool(self._seeing(self._drop_reader, require_reader(reader))[1])
 
     def trim(self, seq: int) -> int:
         """See ``Journal``."""
-        _, (covered, dropped) = self._seeing(self._trim, seq)
-        require_covered(seq, covered)
-        return int(dropped)
+        return int(self._seeing(self._trim, seq)[1])
 
     def discard(self, keys: Sequence[str]) -> int:
         """See ``Journal``."""
         return sum(self._seeing(self._discard, *chunk)[1] for chunk in _chunks(keys))
+
+    def dump(self) -> Dump:
+        """See ``Journal``."""
+        state, (rows, bodies, saved) = self._seeing(self._dump)
+        fields = dict(_pairs(saved))
+        readers = sorted(key[4:] for key in fields if key.startswith("seq:"))
+        return Dump(
+            state.trimmed,
+            tuple(rows),
+            tuple(sorted(_pairs(bodies))),
+            tuple(
+                Snapshot(name, int(fields[f"seq:{name}"]), fields[f"blob:{name}"])
+                for name in readers
+            ),
+        )
+
+    def restore(self, dump: Dump) -> None:
+        """See ``Journal``."""
+        require_whole(dump)
+        identity = os.urandom(16).hex()
+        waiting = [f"{key}:{identity}" for key in self._keys[1:3]]
+        try:
+            for offset, rows, bodies in _parts(dump):
+                counts = (offset, _WAIT_SECONDS, len(rows))
+                self._filling(
+                    waiting, self._stage, identity, *counts, *rows, *_flat(bodies)
+                )
+            counts = (dump.trimmed, len(dump.rows), len(dump.bodies))
+            top = head_after(identity, dump.rows)
+            saved = _flat(dump.snapshots)
+            self._filling(waiting, self._restore, identity, *counts, top, *saved)
+        finally:
+            # Where the server is away, they go by themselves.
+            with suppress(JournalUnavailable):
+                self._client.call("UNLINK", *waiting)
+        with self._lock:
+            self._mark = Mark(identity, dump.last)
 
     def close(self) -> None:
         """See ``Journal``."""
@@ -259,27 +212,46 @@ class RedisJournal:
         self._keep(mark.seeing(state))
         return state, result
 
+    def _filling(
+        self, waiting: list[str], script: Script, *arguments: str | bytes | int
+    ) -> None:
+        """Runs a step of a restore, unless the journal is in use."""
+        _, (last, n_readers) = self._reply(
+            self._mark, script, *arguments, waiting=waiting
+        )
+        if last < 0:
+            raise JournalUnavailable(
+                f"{self._client.address}: what was to be restored is gone from the "
+                "server before it was whole"
+            )
+        require_empty(last, n_readers)
+
     def _reply(
-        self, mark: Mark, script: Script, *arguments: str | bytes | int
+        self,
+        mark: Mark,
+        script: Script,
+        *arguments: str | bytes | int,
+        waiting: Sequence[str] = (),
     ) -> tuple[State, Any]:
         """Returns where the journal stands and the script's result, both checked.
 
         The script and this compare with the same mark, taken before the call: other
         threads may move the store's own on while the call is under way.
         """
-        reply = self._client.run(script, self._keys, [*mark, *arguments])
-        format_, identity, trimmed, last, head, n_keys, result = reply
-        if format_ not in (b"", FORMAT):
+        keys = [*self._keys, *waiting]
+        reply = self._client.run(script, keys, [*mark, *arguments])
+        format_, identity, trimmed, last, head, n_keys, n_discarded, result = reply
+        if format_ not in (b"", redis_scripts.FORMAT):
             raise JournalUnreadable(
                 f"the journal {self.name!r} has format {format_!r}, this release reads "
-                f"{FORMAT!r}"
+                f"{redis_scripts.FORMAT!r}"
             )
         state = State(identity.decode(), trimmed, last, head.decode())
         mark.require(state)
-        if n_keys != last:
+        if n_keys + n_discarded != last:
             raise JournalUnreadable(
-                f"the journal {self.name!r} has {last} entries and {n_keys} keys of "
-                "bodies: the server evicts, or keys were removed"
+                f"the journal {self.name!r} has {last} entries, {n_discarded} discarded, "
+                f"and {n_keys} keys of bodies: the server evicts, or keys were removed"
             )
         return state, result
 
@@ -335,15 +307,14 @@ def purge(url: str, name: str) -> PopulationSize:
 
 
 def _size(client: redis_client.RedisClient, name: str) -> PopulationSize:
-    meta, rows, bodies, _ = keys = _keys(name)
-    trimmed, discarded = client.call("HMGET", meta, "trimmed", "discarded")
+    meta, rows, bodies, snapshots = keys = _keys(name)
     n_rows = cast(int, client.call("LLEN", rows))
-    n_bodies = cast(int, client.call("HLEN", bodies))
     return PopulationSize(
         name,
-        entries=int(trimmed or 0) + n_rows,
+        entries=int(client.call("HGET", meta, "trimmed") or 0) + n_rows,
         rows=n_rows,
-        bodies=n_bodies - int(discarded or 0),
+        bodies=client.call("HLEN", bodies),
+        readers=client.call("HLEN", snapshots) // 2,
         bytes=sum(client.call("MEMORY USAGE", key) or 0 for key in keys),
     )
 
@@ -363,3 +334,50 @@ def _name(key: bytes) -> str:
 def _chunks(keys: Sequence[str]) -> Iterator[Sequence[str]]:
     for start in range(0, len(keys), _CHUNK):
         yield keys[start : start + _CHUNK]
+
+
+def _pairs(flat: Sequence[bytes]) -> Iterator[tuple[str, bytes]]:
+    """Yields the fields and values of a hash, which a script replies in turns."""
+    for at in range(0, len(flat), 2):
+        yield flat[at].decode(), flat[at + 1]
+
+
+_Value = TypeVar("_Value")
+
+
+def _flat(records: Iterable[Iterable[str | bytes | int]]) -> list[str | bytes | int]:
+    return [value for record in records for value in record]
+
+
+class _Part(NamedTuple):
+    """What one call of a restore sends; ``offset`` rows were sent before."""
+
+    offset: int
+    rows: list[bytes]
+    bodies: list[tuple[str, bytes]]
+
+
+def _parts(dump: Dump) -> Iterator[_Part]:
+    """Yields the rows of ``dump``, then its bodies, in parts that a server can take."""
+    offset = 0
+    for rows in _sized(dump.rows, len):
+        yield _Part(offset, rows, [])
+        offset += len(rows)
+    for bodies in _sized(dump.bodies, lambda one: len(one[1])):
+        yield _Part(offset, [], bodies)
+
+
+def _sized(
+    values: Iterable[_Value], size: Callable[[_Value], int]
+) -> Iterator[list[_Value]]:
+    """Yields ``values`` in lists of bounded length and, but for the last one, size."""
+    part: list[_Value] = []
+    n_bytes = 0
+    for value in values:
+        part.append(value)
+        n_bytes += size(value)
+        if len(part) == _CHUNK or n_bytes >= _CHUNK_BYTES:
+            yield part
+            part, n_bytes = [], 0
+    if part:
+        yield part

@@ -17,18 +17,20 @@ from contextlib import contextmanager
 from typing import Self
 
 from memory.stores import sqlite_file
+from memory.stores.dump import Dump, Snapshot, require_empty, require_whole
 from memory.stores.journal import (
     Appended,
     Entry,
     JournalRewound,
     PopulationSize,
     require_bounds,
-    require_covered,
     require_name,
     require_place,
+    require_reader,
     require_snapshot,
+    require_there,
 )
-from memory.stores.mark import Mark, State, link
+from memory.stores.mark import Mark, State, head_after, link
 
 _STATE = "SELECT id, identity, trimmed, last, head FROM populations WHERE name = ?"
 _BEGIN_POPULATION = (
@@ -48,29 +50,45 @@ _FETCH = (
     "WHERE population = ? AND key = ?"
 )
 _SAVE_SNAPSHOT = (
-    "INSERT INTO snapshots (population, seq, blob) VALUES (?, ?, ?) "
-    "ON CONFLICT (population) DO UPDATE SET seq = excluded.seq, blob = excluded.blob "
-    "WHERE excluded.seq > seq"
+    "INSERT INTO snapshots (population, reader, seq, blob) VALUES (?, ?, ?, ?) "
+    "ON CONFLICT (population, reader) "
+    "DO UPDATE SET seq = excluded.seq, blob = excluded.blob "
+    "WHERE excluded.seq > seq OR (excluded.seq = seq AND length(blob) = 0)"
 )
-_LOAD_SNAPSHOT = "SELECT seq, blob FROM snapshots WHERE population = ?"
+_LOAD_SNAPSHOT = (
+    "SELECT seq, blob FROM snapshots "
+    "WHERE population = ? AND reader = ? AND length(blob) > 0"
+)
+_DROP_READER = "DELETE FROM snapshots WHERE population = ? AND reader = ?"
+_COVERED = "SELECT coalesce(min(seq), 0) FROM snapshots WHERE population = ?"
 _TRIM = "DELETE FROM rows WHERE population = ? AND seq <= ?"
 _TRIMMED = "UPDATE populations SET trimmed = max(trimmed, ?) WHERE id = ?"
-_FIND_BODY = (
-    "SELECT body FROM keys WHERE population = ? AND key = ? AND body IS NOT NULL"
+_FIND_BODY = "SELECT body FROM keys WHERE population = ? AND key = ?"
+_DISCARD_BODY = "DELETE FROM bodies WHERE id = ?"
+_DISCARD_KEY = "DELETE FROM keys WHERE population = ? AND key = ?"
+_DUMP_ROWS = "SELECT row FROM rows WHERE population = ? ORDER BY seq"
+_DUMP_BODIES = (
+    "SELECT key, bodies.body FROM keys JOIN bodies ON bodies.id = keys.body "
+    "WHERE population = ? ORDER BY key"
 )
-_DISCARD = (
-    "DELETE FROM bodies WHERE id = ?",
-    "UPDATE keys SET body = NULL WHERE body = ? AND population = ? AND key = ?",
+_DUMP_SNAPSHOTS = (
+    "SELECT reader, seq, blob FROM snapshots WHERE population = ? ORDER BY reader"
 )
+_LAST_BODY = "SELECT coalesce(max(id), 0) FROM bodies"
+_RESTORE_POPULATION = (
+    "UPDATE populations SET identity = ?, trimmed = ?, last = ?, head = ? WHERE id = ?"
+)
+_RESTORE_BODY = "INSERT INTO bodies (id, body) VALUES (?, ?)"
 _SIZES = """
 SELECT name, last,
     (SELECT count(*) FROM rows WHERE population = populations.id),
-    (SELECT count(body) FROM keys WHERE population = populations.id),
+    (SELECT count(*) FROM keys WHERE population = populations.id),
+    (SELECT count(*) FROM snapshots WHERE population = populations.id),
     coalesce((SELECT sum(length(row)) FROM rows WHERE population = populations.id), 0)
-    + coalesce((SELECT sum(length(key) + coalesce(length(bodies.body), 0))
-                FROM keys LEFT JOIN bodies ON bodies.id = keys.body
+    + coalesce((SELECT sum(length(key) + length(bodies.body))
+                FROM keys JOIN bodies ON bodies.id = keys.body
                 WHERE population = populations.id), 0)
-    + coalesce((SELECT length(blob) FROM snapshots
+    + coalesce((SELECT sum(length(blob)) FROM snapshots
                 WHERE population = populations.id), 0)
 FROM populations ORDER BY name
 """
@@ -83,6 +101,8 @@ _PURGE = (
 )
 # Nothing was appended yet: no population has this id.
 _NOBODY = 0
+# Pages that one trim gives back, so that nobody waits long for a turn.
+_PAGES = 1_000
 
 
 class SqliteJournal:
@@ -167,30 +187,43 @@ class SqliteJournal:
             found = [connection.execute(_FETCH, (id_, key)).fetchone() for key in keys]
         return [None if row is None else row[0] for row in found]
 
-    def save_snapshot(self, seq: int, blob: bytes) -> None:
+    def save_snapshot(self, seq: int, blob: bytes, reader: str = "") -> None:
         """See ``Journal``."""
-        with self._transaction("IMMEDIATE") as connection:
-            id_, state = self._writable(connection)
-            require_snapshot(seq, state.last)
-            connection.execute(_SAVE_SNAPSHOT, (id_, seq, blob))
+        require_snapshot(seq, blob, reader)
+        with self._lock:
+            with self._transaction("IMMEDIATE") as connection:
+                id_, state = self._writable(connection)
+                require_there(seq, state.last)
+                connection.execute(_SAVE_SNAPSHOT, (id_, reader, seq, blob))
+            self._mark = self._mark.seeing(state)
 
-    def load_snapshot(self) -> tuple[int, bytes] | None:
+    def load_snapshot(self, reader: str = "") -> tuple[int, bytes] | None:
         """See ``Journal``."""
+        require_reader(reader)
         with self._transaction("DEFERRED") as connection:
             id_ = self._seen(connection)
             found: tuple[int, bytes] | None = connection.execute(
-                _LOAD_SNAPSHOT, (id_,)
+                _LOAD_SNAPSHOT, (id_, reader)
             ).fetchone()
         return found
 
-    def trim(self, seq: int) -> int:
+    def drop_reader(self, reader: str) -> bool:
         """See ``Journal``."""
+        require_reader(reader)
         with self._transaction("IMMEDIATE") as connection:
             id_ = self._seen(connection)
-            snapshot = connection.execute(_LOAD_SNAPSHOT, (id_,)).fetchone()
-            require_covered(seq, 0 if snapshot is None else snapshot[0])
-            dropped = connection.execute(_TRIM, (id_, seq)).rowcount
-            connection.execute(_TRIMMED, (seq, id_))
+            return connection.execute(_DROP_READER, (id_, reader)).rowcount == 1
+
+    def trim(self, seq: int) -> int:
+        """See ``Journal``."""
+        with self._lock:
+            with self._transaction("IMMEDIATE") as connection:
+                id_ = self._seen(connection)
+                (covered,) = connection.execute(_COVERED, (id_,)).fetchone()
+                end = min(seq, covered)
+                dropped = connection.execute(_TRIM, (id_, end)).rowcount
+                connection.execute(_TRIMMED, (end, id_))
+            self._give_back()
         return dropped
 
     def discard(self, keys: Sequence[str]) -> int:
@@ -201,11 +234,40 @@ class SqliteJournal:
             for key in keys:
                 found = connection.execute(_FIND_BODY, (id_, key)).fetchone()
                 if found is not None:
-                    delete, forget = _DISCARD
-                    connection.execute(delete, found)
-                    connection.execute(forget, (*found, id_, key))
+                    connection.execute(_DISCARD_BODY, found)
+                    connection.execute(_DISCARD_KEY, (id_, key))
                     discarded += 1
         return discarded
+
+    def dump(self) -> Dump:
+        """See ``Journal``."""
+        with self._transaction("DEFERRED") as connection:
+            id_, state = self._standing(connection)
+            self._mark = self._mark.seeing(state)
+            return Dump(
+                state.trimmed,
+                tuple(row for (row,) in connection.execute(_DUMP_ROWS, (id_,))),
+                tuple(connection.execute(_DUMP_BODIES, (id_,))),
+                tuple(
+                    Snapshot(*s) for s in connection.execute(_DUMP_SNAPSHOTS, (id_,))
+                ),
+            )
+
+    def restore(self, dump: Dump) -> None:
+        """See ``Journal``."""
+        require_whole(dump)
+        identity = os.urandom(16).hex()
+        state = State(
+            identity, dump.trimmed, dump.last, head_after(identity, dump.rows)
+        )
+        with self._lock:
+            with self._transaction("IMMEDIATE") as connection:
+                id_, found = self._writable(connection)
+                readers = connection.execute(_DUMP_SNAPSHOTS, (id_,)).fetchall()
+                require_empty(found.last, len(readers))
+                connection.execute(_RESTORE_POPULATION, (*state, id_))
+                self._refill(connection, id_, dump)
+            self._mark = Mark(identity, dump.last)
 
     def close(self) -> None:
         """See ``Journal``."""
@@ -269,6 +331,31 @@ class SqliteJournal:
         connection: sqlite3.Connection, id_: int, after: int, limit: int
     ) -> list[Entry]:
         return [Entry(*row) for row in connection.execute(_READ, (id_, after, limit))]
+
+    @staticmethod
+    def _refill(connection: sqlite3.Connection, id_: int, dump: Dump) -> None:
+        """Writes what ``dump`` holds into a population that has nothing."""
+        connection.executemany(
+            _ADD_ROW,
+            ((id_, seq, row) for seq, row in enumerate(dump.rows, dump.trimmed + 1)),
+        )
+        (before,) = connection.execute(_LAST_BODY).fetchone()
+        places = range(before + 1, before + 1 + len(dump.bodies))
+        placed = zip(places, dump.bodies, strict=True)
+        connection.executemany(_RESTORE_BODY, ((at, body) for at, (_, body) in placed))
+        placed = zip(places, dump.bodies, strict=True)
+        connection.executemany(_ADD_KEY, ((id_, key, at) for at, (key, _) in placed))
+        connection.executemany(_SAVE_SNAPSHOT, ((id_, *s) for s in dump.snapshots))
+
+    def _give_back(self) -> None:
+        """Makes the file shorter where most of it is free; the rest is used again."""
+        with self._file.errors():
+            connection = self._connected()
+            (free,) = connection.execute("PRAGMA freelist_count").fetchone()
+            (pages,) = connection.execute("PRAGMA page_count").fetchone()
+            if 2 * free > pages:
+                # ``execute`` would make one step of it, which gives back one page.
+                connection.executescript(f"PRAGMA incremental_vacuum({_PAGES})")
 
     @contextmanager
     def _transaction(self, kind: str) -> Iterator[sqlite3.Connection]:

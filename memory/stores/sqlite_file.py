@@ -16,8 +16,8 @@ from memory.stores.journal import JournalUnavailable, JournalUnreadable
 VERSION = 1
 # "bolt" in ASCII: what tells our files from other people's.
 _APPLICATION = 0x626F6C74
-# A key stays used for ever. Bodies have a table of their own, in order of arrival, so that
-# those which are discarded together leave whole pages free.
+# Bodies have a table of their own, in order of arrival, so that those which are discarded
+# together leave whole pages free.
 _SCHEMA = (
     "CREATE TABLE schema_version (version INTEGER NOT NULL)",
     "CREATE TABLE populations (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, "
@@ -25,11 +25,11 @@ _SCHEMA = (
     "head TEXT NOT NULL)",
     "CREATE TABLE rows (population INTEGER NOT NULL, seq INTEGER NOT NULL, "
     "row BLOB NOT NULL, PRIMARY KEY (population, seq)) WITHOUT ROWID",
-    "CREATE TABLE keys (population INTEGER NOT NULL, key TEXT NOT NULL, body INTEGER, "
-    "PRIMARY KEY (population, key)) WITHOUT ROWID",
+    "CREATE TABLE keys (population INTEGER NOT NULL, key TEXT NOT NULL, "
+    "body INTEGER NOT NULL, PRIMARY KEY (population, key)) WITHOUT ROWID",
     "CREATE TABLE bodies (id INTEGER PRIMARY KEY, body BLOB NOT NULL)",
-    "CREATE TABLE snapshots (population INTEGER PRIMARY KEY, seq INTEGER NOT NULL, "
-    "blob BLOB NOT NULL)",
+    "CREATE TABLE snapshots (population INTEGER NOT NULL, reader TEXT NOT NULL, "
+    "seq INTEGER NOT NULL, blob BLOB NOT NULL, PRIMARY KEY (population, reader))",
     f"INSERT INTO schema_version VALUES ({VERSION})",
     f"PRAGMA application_id = {_APPLICATION}",
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memory.policies import Floats, Integers
+from memory.policies import Candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,18 +18,17 @@ class Worst:
     one on a tie.
     """
 
-    def victim(self, scores: Floats, seqs: Integers) -> int:
+    def victim(self, candidates: Candidates) -> int:
         """Returns the index of who leaves."""
-        newcomer = int(seqs.argmax())
-        others = scores.copy()
-        others[newcomer] = np.inf
+        newcomer = candidates.scores.size - 1
+        others, seqs = candidates.scores[:newcomer], candidates.seqs[:newcomer]
         low = others.min()
         worst = np.flatnonzero(others == low)
-        if worst.size < scores.size - 1:
+        if worst.size < newcomer:
             # Somebody else is better, so the best is not among the worst.
             return int(worst[seqs[worst].argmin()])
         # All others are equal and their oldest is the best of them.
-        by_age = worst[np.argsort(seqs[worst])]
-        if by_age.size > 1:
+        by_age = np.argsort(seqs)
+        if newcomer > 1:
             return int(by_age[1])
-        return int(by_age[0]) if scores[newcomer] > low else newcomer
+        return 0 if candidates.scores[newcomer] > low else newcomer

@@ -41,8 +41,8 @@ class Place:
 
 
 class FilePlace(Place):
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "journals.db"
+    def __init__(self, path: Path) -> None:
+        self.path = path
         super().__init__(f"sqlite:///{self.path}")
 
     def saved(self) -> object:
@@ -121,11 +121,13 @@ def valkey_url() -> Iterator[str]:
     server.end()
 
 
-def placed(store: str, request: pytest.FixtureRequest) -> Place:
+def placed(
+    store: str, request: pytest.FixtureRequest, file: str = "journals.db"
+) -> Place:
     if store == "in_memory":
         return Place("memory:")
     if store == "sqlite":
-        return FilePlace(request.getfixturevalue("tmp_path"))
+        return FilePlace(request.getfixturevalue("tmp_path") / file)
     return ServerPlace(request.getfixturevalue(f"{store}_url"))
 
 

@@ -40,6 +40,8 @@ def live(path: Path, n_statements: int) -> None:
         journal.save_snapshot(2, b"two")
         journal.trim(1)
         journal.discard(["k1"])
+        with SqliteJournal(path, "restored") as other:
+            other.restore(journal.dump())
 
 
 def main(folder: Path) -> None:

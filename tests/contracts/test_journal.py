@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+import tracemalloc
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from memory.stores.dump import Dump
+from memory.stores.in_memory import InMemoryJournal
 from memory.stores.journal import Entry, Journal, JournalRewound, JournalTrimmed
 from tests.contracts.conftest import Place
 
@@ -15,6 +18,21 @@ def filled(journal: Journal, n: int) -> Journal:
     for k in range(1, n + 1):
         assert journal.append(f"k{k}", b"row %d" % k, b"body %d" % k)
     return journal
+
+
+def forgetting(journal: Journal, n: int) -> Iterator[int]:
+    """Appends ``n`` entries and forgets all but the last 100 of them again and again.
+
+    Yields:
+        How many have been appended, after each time of forgetting.
+    """
+    for k in range(1, n + 1):
+        journal.append(f"{k:032x}", b"%10d" % k * 10, b"%10d" % k * 100)
+        if k % 100 == 0:
+            journal.save_snapshot(k, b"s" * 1_000)
+            journal.trim(k)
+            journal.discard([f"{j:032x}" for j in range(k - 199, k - 99)])
+            yield k
 
 
 def test_entries_come_back_in_order_counted_from_one(journal: Journal) -> None:
@@ -55,8 +73,9 @@ def test_any_bytes_survive(journal: Journal, blob: bytes) -> None:
     assert journal.append(key, blob, blob)
     assert journal.read(0) == [Entry(1, blob)]
     assert journal.fetch([key]) == [blob]
-    journal.save_snapshot(1, blob)
-    assert journal.load_snapshot() == (1, blob)
+    if blob:
+        journal.save_snapshot(1, blob, key)
+        assert journal.load_snapshot(key) == (1, blob)
 
 
 def test_only_a_later_snapshot_replaces_one(journal: Journal) -> None:
@@ -73,8 +92,9 @@ def test_trimmed_rows_are_refused_and_never_renumbered(journal: Journal) -> None
     filled(journal, 6)
     journal.save_snapshot(4, b"four")
     assert journal.trim(3) == 3
-    with pytest.raises(JournalTrimmed, match="entry 3 has been trimmed"):
+    with pytest.raises(JournalTrimmed, match="entry 3 has been trimmed") as caught:
         journal.read(2)
+    assert caught.value.first == 4
     assert journal.read(3) == [Entry(k, b"row %d" % k) for k in (4, 5, 6)]
     assert journal.trim(2) == 0
     assert journal.append("k7", b"row 7", b"")
@@ -84,23 +104,120 @@ def test_trimmed_rows_are_refused_and_never_renumbered(journal: Journal) -> None
 
 def test_rows_that_no_snapshot_covers_are_not_trimmed(journal: Journal) -> None:
     filled(journal, 3)
-    with pytest.raises(
-        ValueError, match="seq must be covered by a snapshot, got 3 > 0"
-    ):
-        journal.trim(3)
+    assert journal.trim(3) == 0
     journal.save_snapshot(2, b"two")
-    with pytest.raises(ValueError, match="got 3 > 2"):
-        journal.trim(3)
-    assert len(journal.read(0)) == 3
+    assert journal.trim(3) == 2
+    assert journal.trim(3) == 0
+    assert journal.read(2) == [Entry(3, b"row 3")]
 
 
-def test_a_discarded_body_is_gone_and_its_key_stays_used(journal: Journal) -> None:
+def test_each_reader_has_a_snapshot_of_its_own(journal: Journal) -> None:
+    filled(journal, 5)
+    journal.save_snapshot(4, b"four")
+    journal.save_snapshot(3, b"its three", "a")
+    journal.save_snapshot(5, b"its five", "seq:a")
+    journal.save_snapshot(2, b"too late", "a")
+    assert journal.load_snapshot() == (4, b"four")
+    assert journal.load_snapshot("a") == (3, b"its three")
+    assert journal.load_snapshot("seq:a") == (5, b"its five")
+    assert journal.load_snapshot("b") is None
+
+
+def test_a_reader_that_lags_keeps_its_rows(journal: Journal) -> None:
+    filled(journal, 6)
+    journal.save_snapshot(5, b"five", "fast")
+    journal.save_snapshot(2, b"two", "slow")
+    assert journal.trim(5) == 2
+    assert journal.read(2)[0] == Entry(3, b"row 3")
+    journal.save_snapshot(4, b"four", "slow")
+    assert journal.trim(3) == 1
+    assert journal.trim(6) == 1
+    assert journal.read(4) == [Entry(5, b"row 5"), Entry(6, b"row 6")]
+
+
+def test_nothing_is_trimmed_before_an_enrolled_reader_has_a_snapshot(
+    journal: Journal,
+) -> None:
+    journal.save_snapshot(0, b"", "new")
+    filled(journal, 4)
+    journal.save_snapshot(4, b"four")
+    assert journal.load_snapshot("new") is None
+    assert journal.trim(4) == 0
+    journal.save_snapshot(3, b"three", "new")
+    journal.save_snapshot(0, b"", "new")
+    assert journal.load_snapshot("new") == (3, b"three")
+    assert journal.trim(4) == 3
+
+
+def test_the_first_snapshot_takes_the_place_of_an_enrolment(journal: Journal) -> None:
+    journal.save_snapshot(0, b"", "new")
+    journal.save_snapshot(0, b"zero", "new")
+    journal.save_snapshot(0, b"again", "new")
+    journal.save_snapshot(0, b"", "new")
+    assert journal.load_snapshot("new") == (0, b"zero")
+
+
+def test_who_enrols_in_a_trimmed_journal_keeps_what_is_left(journal: Journal) -> None:
+    filled(journal, 4)
+    journal.save_snapshot(4, b"four")
+    assert journal.trim(2) == 2
+    journal.save_snapshot(0, b"", "new")
+    assert journal.trim(4) == 0
+    assert journal.read(2) == [Entry(3, b"row 3"), Entry(4, b"row 4")]
+
+
+def test_a_reader_that_is_dropped_holds_nothing_back(journal: Journal) -> None:
+    assert not journal.drop_reader("gone")
+    filled(journal, 3)
+    journal.save_snapshot(3, b"three")
+    journal.save_snapshot(1, b"one", "gone")
+    assert journal.drop_reader("gone")
+    assert not journal.drop_reader("gone")
+    assert journal.load_snapshot("gone") is None
+    assert journal.load_snapshot() == (3, b"three")
+    assert journal.trim(3) == 3
+    journal.save_snapshot(3, b"back", "gone")
+    assert journal.load_snapshot("gone") == (3, b"back")
+
+
+@pytest.mark.parametrize("call", ["save_snapshot", "load_snapshot", "drop_reader"])
+def test_a_reader_must_be_named_by_text(journal: Journal, call: str) -> None:
+    given = (0, b"") if call == "save_snapshot" else ()
+    with pytest.raises(TypeError, match="reader must be a string, got None"):
+        getattr(journal, call)(*given, None)
+    with pytest.raises(ValueError, match="reader must be encodable as UTF-8"):
+        getattr(journal, call)(*given, "\ud800")
+    assert journal.dump() == Dump(0, (), (), ())
+
+
+def test_a_discarded_key_is_new_again(journal: Journal) -> None:
     filled(journal, 2)
     assert journal.discard(["k1", "none", "k1"]) == 1
     assert journal.discard(["k1"]) == 0
     assert journal.fetch(["k1", "k2"]) == [None, b"body 2"]
-    assert not journal.append("k1", b"again", b"again")
-    assert len(journal.read(0)) == 2
+    assert not journal.append("k2", b"again", b"again")
+    assert journal.append("k1", b"row 3", b"again")
+    assert journal.fetch(["k1"]) == [b"again"]
+    assert journal.read(1) == [Entry(2, b"row 2"), Entry(3, b"row 3")]
+
+
+def test_the_memory_of_a_journal_is_that_of_what_it_keeps() -> None:
+    sizes = []
+    tracemalloc.start()
+    try:
+        for n_appended in forgetting(InMemoryJournal(), 20_000):
+            if n_appended % 2_000 == 0:
+                sizes.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+    assert max(sizes) < 1.1 * sizes[0]
+    assert sizes[0] < 300_000
+
+
+def test_discarding_from_an_empty_journal_leaves_it_so(journal: Journal) -> None:
+    assert journal.discard(["a", "b"]) == 0
+    assert journal.trim(5) == 0
+    assert journal.append_and_read("a", b"r", b"", after=0) == (True, [Entry(1, b"r")])
 
 
 @pytest.mark.parametrize(("after", "limit"), [(-1, 1), (0, 0), (0, -5)])
@@ -149,7 +266,7 @@ def test_a_journal_may_begin_with_appending_and_reading(journal: Journal) -> Non
 
 def test_nothing_is_appended_where_the_reading_is_refused(journal: Journal) -> None:
     filled(journal, 4)
-    journal.save_snapshot(2, b"")
+    journal.save_snapshot(2, b"two")
     journal.trim(2)
     with pytest.raises(JournalTrimmed, match="entry 2 has been trimmed"):
         journal.append_and_read("k5", b"row 5", b"", after=1)
@@ -167,7 +284,7 @@ def test_a_place_beyond_the_end_is_refused(journal: Journal) -> None:
     with pytest.raises(JournalRewound, match="holds 2 entries where 3 had been read"):
         journal.read(3)
     with pytest.raises(JournalRewound, match="holds 2 entries where a snapshot covers"):
-        journal.save_snapshot(3, b"")
+        journal.save_snapshot(3, b"three")
     assert journal.load_snapshot() is None
 
 
@@ -177,7 +294,9 @@ def test_the_snapshot_of_nothing_is_one(journal: Journal) -> None:
     filled(journal, 1)
     assert journal.read(0) == [Entry(1, b"row 1")]
     with pytest.raises(ValueError, match="seq must not be negative, got -1"):
-        journal.save_snapshot(-1, b"")
+        journal.save_snapshot(-1, b"minus")
+    with pytest.raises(ValueError, match="blob must not be empty where seq is pos"):
+        journal.save_snapshot(1, b"")
 
 
 def test_a_journal_can_be_trimmed_to_nothing_and_goes_on(journal: Journal) -> None:
@@ -283,10 +402,13 @@ CALLS: dict[str, Callable[[Journal], object]] = {
     "append_and_read": lambda journal: journal.append_and_read("new", b"", b"", 3),
     "read": lambda journal: journal.read(0),
     "fetch": lambda journal: journal.fetch(["k1"]),
-    "save_snapshot": lambda journal: journal.save_snapshot(1, b""),
+    "save_snapshot": lambda journal: journal.save_snapshot(1, b"one"),
     "load_snapshot": lambda journal: journal.load_snapshot(),
+    "drop_reader": lambda journal: journal.drop_reader(""),
     "trim": lambda journal: journal.trim(0),
     "discard": lambda journal: journal.discard(["k1"]),
+    "dump": lambda journal: journal.dump(),
+    "restore": lambda journal: journal.restore(Dump(0, (b"row",), (), ())),
 }
 
 

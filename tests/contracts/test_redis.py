@@ -10,14 +10,17 @@ import traceback
 import pytest
 import redis
 
+from memory.stores.in_memory import InMemoryJournal
 from memory.stores.journal import (
     Entry,
+    Journal,
     JournalRewound,
     JournalUnavailable,
     JournalUnreadable,
 )
 from memory.stores.redis import RedisJournal
 from tests import servers
+from tests.contracts.test_journal import forgetting
 
 
 def seconds(start: float) -> float:
@@ -273,10 +276,126 @@ def test_a_server_that_evicts_keys_is_noticed(server: servers.Server) -> None:
             lambda: journal.fetch(["a"]),
         ):
             with pytest.raises(
-                JournalUnreadable, match="1 entries and 0 keys of bodies"
+                JournalUnreadable, match="1 entries, 0 discarded, and 0 keys"
             ):
                 call()
         assert client.llen("boltzmem:{main}:rows") == 1
+
+
+def forgotten(journal: Journal) -> Journal:
+    """Returns a journal of more than one call's rows and bodies, some discarded."""
+    for k in range(3_500):
+        journal.append(f"k{k}", b"row %d" % k, b"body")
+    journal.discard([f"k{k}" for k in range(0, 3_500, 7)])
+    return journal
+
+
+def test_a_body_that_is_evicted_among_discarded_ones_is_noticed(
+    server: servers.Server,
+) -> None:
+    with (
+        redis.Redis.from_url(server.url) as client,
+        RedisJournal(server.url) as journal,
+    ):
+        for k in range(5):
+            journal.append(f"k{k}", b"row", b"body")
+        journal.discard(["k0", "k1"])
+        assert journal.fetch(["k0", "k4"]) == [None, b"body"]
+        client.hdel("boltzmem:{main}:bodies", "k4")
+        with pytest.raises(JournalUnreadable, match="5 entries, 2 discarded, and 2 ke"):
+            journal.fetch(["k0"])
+
+
+def test_the_server_keeps_no_more_than_what_is_kept(server: servers.Server) -> None:
+    keys = [f"boltzmem:{{main}}:{part}" for part in ("rows", "bodies", "snapshot")]
+    sizes = []
+    with (
+        redis.Redis.from_url(server.url) as client,
+        RedisJournal(server.url) as journal,
+    ):
+        for n_appended in forgetting(journal, 6_000):
+            if n_appended % 600 == 0:
+                sizes.append(sum(client.memory_usage(key) or 0 for key in keys))
+        assert client.hlen(keys[1]) == 100
+    assert max(sizes) < 1.1 * sizes[0]
+    assert sizes[0] < 500_000
+
+
+def waiting(client: redis.Redis) -> list[bytes]:
+    return [key for key in client.keys("*") if b":meta" not in key]
+
+
+def test_a_restore_that_dies_leaves_an_empty_journal_and_little_for_long(
+    server: servers.Server,
+) -> None:
+    dump = forgotten(InMemoryJournal()).dump()
+    with (
+        redis.Redis.from_url(server.url) as client,
+        RedisJournal(server.url) as journal,
+    ):
+        send, sent = journal._stage, 0
+
+        def dying(*arguments: object) -> object:
+            nonlocal sent
+            sent += 1
+            if sent == 3:
+                raise KeyboardInterrupt
+            return send(*arguments)
+
+        journal._stage = dying  # type: ignore[assignment]
+        call = journal._client.call
+        journal._client.call = lambda *_: None  # type: ignore[method-assign]
+        with pytest.raises(KeyboardInterrupt):
+            journal.restore(dump)
+        assert len(waiting(client)) == 1
+        assert all(0 < client.ttl(key) <= 3_600 for key in waiting(client))
+        assert journal.read(0) == []
+        journal._client.call = call  # type: ignore[method-assign]
+        sent = 0
+        with pytest.raises(KeyboardInterrupt):
+            journal.restore(dump)
+        assert len(waiting(client)) == 1
+        sent = 3
+        journal.restore(dump)
+        assert journal.dump() == dump
+        assert all(client.ttl(key) == -1 for key in client.keys("*}:bodies"))
+
+
+def test_a_restore_whose_replies_are_lost_is_there_once(server: servers.Server) -> None:
+    dump = forgotten(InMemoryJournal()).dump()
+    with RedisJournal(server.url) as journal:
+        run, sent = journal._client._client.evalsha, 0
+
+        def lossy(*arguments: object) -> object:
+            nonlocal sent
+            sent += 1
+            reply = run(*arguments)
+            if sent % 2 == 1:
+                raise redis.ConnectionError("the reply was lost")
+            return reply
+
+        journal._client._client.evalsha = lossy  # type: ignore[method-assign]
+        journal.restore(dump)
+        assert sent > 8
+        assert journal.dump() == dump
+
+
+def test_a_restore_whose_parts_are_evicted_is_refused(server: servers.Server) -> None:
+    dump = forgotten(InMemoryJournal()).dump()
+    with (
+        redis.Redis.from_url(server.url) as client,
+        RedisJournal(server.url) as journal,
+    ):
+        send = journal._restore
+
+        def late(*arguments: object) -> object:
+            client.delete(*client.keys("*:rows:*"))
+            return send(*arguments)
+
+        journal._restore = late  # type: ignore[assignment]
+        with pytest.raises(JournalUnavailable, match="gone from the server before"):
+            journal.restore(dump)
+        assert client.keys() == []
 
 
 def test_a_journal_of_a_later_release_is_refused(server: servers.Server) -> None:

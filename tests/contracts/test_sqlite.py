@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from memory.stores.dump import Dump
 from memory.stores.journal import (
     Entry,
     JournalRewound,
@@ -20,8 +21,10 @@ from memory.stores.journal import (
 )
 from memory.stores.sqlite import SqliteJournal
 from memory.stores.sqlite_file import SqliteFile
+from tests.contracts.test_journal import forgetting
 
 ROOT = Path(__file__).resolve().parents[2]
+EMPTY = Dump(0, (), (), ())
 WRITER = Path(__file__).with_name("dying_writer.py")
 
 
@@ -191,22 +194,35 @@ def test_a_file_that_is_gone_is_noticed_and_not_made_again(tmp_path: Path) -> No
     assert not path.exists()
 
 
-def test_space_of_trimmed_rows_and_discarded_bodies_is_used_again(
-    tmp_path: Path,
-) -> None:
+def test_the_file_stays_as_small_as_what_it_keeps(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     sizes = []
     with SqliteJournal(path) as journal:
-        for k in range(1, 1_201):
-            journal.append(f"k{k}", b"r" * 200, b"b" * 2_000)
-            journal.discard([f"k{k - 10}"])
-            if k % 100 == 0:
-                journal.save_snapshot(k, b"s")
-                journal.trim(k)
-                journal.close()
-                sizes.append(path.stat().st_size)
-    # A used key stays, at some hundred bytes; rows and bodies alone would be 2.6 MB.
-    assert sizes[-1] - sizes[0] < 1_100 * 200
+        for n_appended in forgetting(journal, 20_000):
+            if n_appended % 2_000 == 0:
+                files = (path, path.with_name("a.db-wal"))
+                sizes.append(sum(file.stat().st_size for file in files))
+        assert len(journal.dump().bodies) == 100
+    assert max(sizes) < 1.1 * sizes[0] < 6_000_000
+    assert path.stat().st_size < 500_000
+
+
+def test_a_file_of_which_most_is_forgotten_gets_shorter(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with SqliteJournal(path) as journal:
+        for k in range(2_000):
+            journal.append(f"k{k}", b"r", b"b" * 4_000)
+        full = path.stat().st_size
+        journal.discard([f"k{k}" for k in range(1_900)])
+        journal.save_snapshot(2_000, b"s")
+        journal.trim(2_000)
+        journal.close()
+        assert path.stat().st_size < full - 900 * 4_000
+        for _ in range(3):
+            journal.trim(2_000)
+        journal.close()
+        assert path.stat().st_size < full / 4
+        assert journal.fetch(["k1899", "k1900"]) == [None, b"b" * 4_000]
 
 
 def test_processes_that_make_a_file_at_once_share_it(tmp_path: Path) -> None:
@@ -322,7 +338,7 @@ def test_a_process_may_die_before_any_statement(tmp_path: Path) -> None:
     files = sorted(tmp_path.glob("*.db"), key=lambda path: int(path.stem))
     # Opening, three appends, a snapshot, a trim and a discard are so many at least.
     assert len(files) > 40
-    lengths = []
+    lengths, restored = [], []
     for path in files:
         acknowledged = path.with_suffix(".acknowledged")
         known = acknowledged.read_text().split() if acknowledged.exists() else []
@@ -338,7 +354,12 @@ def test_a_process_may_die_before_any_statement(tmp_path: Path) -> None:
             assert bodies == [
                 b"body %d" % k if k <= lengths[-1] else None for k in (2, 3)
             ]
+            whole = journal.dump()
             assert journal.append("after", b"r", b"")
+        with SqliteJournal(path, "restored") as journal:
+            restored.append(journal.dump())
+            assert restored[-1] in (EMPTY, whole)
+    assert restored[-1] == whole != EMPTY
     assert lengths == sorted(lengths)
     assert set(lengths) == {0, 1, 2, 3}
 

@@ -74,15 +74,16 @@ def test_populations_are_listed_with_their_sizes(lasting: Place) -> None:
     for k in range(10):
         first.append(f"k{k}", b"r" * 100, b"b" * 1_000)
     first.save_snapshot(6, b"s" * 500)
+    first.save_snapshot(4, b"s", "other")
     first.trim(4)
     first.discard(["k1", "k2", "k3"])
     second.append("a", b"row", b"body")
     found = {size.name: size for size in list_populations(lasting.url)}
     one, two = found[lasting.name], found[f"{lasting.name} 2"]
-    assert one[:4] == (lasting.name, 10, 6, 7)
+    assert one[:5] == (lasting.name, 10, 6, 7, 2)
     # A server estimates by a sample of the bodies, three of ten of which are gone here.
     assert 4 * 1_000 + 6 * 100 + 500 < one.bytes < 20_000
-    assert two[:4] == (f"{lasting.name} 2", 1, 1, 1)
+    assert two[:5] == (f"{lasting.name} 2", 1, 1, 1, 0)
     assert 0 < two.bytes < 2_000
 
 

@@ -104,7 +104,7 @@ def _records(journal: memory.Journal) -> list[memory.Solution]:
     from memory import codec
 
     keys = [
-        f"solution:0::{event.id}"
+        f"record:0::{event.id}"
         for event in (codec.event(row) for _, row in journal.read(0))
         if not isinstance(event, codec.Configured)
     ]

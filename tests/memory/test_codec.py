@@ -15,7 +15,7 @@ name = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 number = st.floats(allow_nan=False, allow_infinity=False)
 scalars = st.one_of(st.none(), st.booleans(), st.integers(), number, text)
 index = st.integers(0, 2**64 - 1)
-draws = st.builds(Draw, text, index, index, index)
+draws = st.builds(Draw, text, index, index, index, st.integers(-1, 9))
 
 
 @st.composite
@@ -33,8 +33,12 @@ def solutions(draw: st.DrawFn) -> Solution:
         scope=draw(text),
         time=draw(number),
         provenance=Provenance(
-            draw(text), draw(text), draw(st.one_of(st.none(), draws))
+            draw(text),
+            draw(text),
+            draw(st.one_of(st.none(), draws)),
+            tuple(draw(st.lists(text, max_size=2))),
         ),
+        island=draw(st.one_of(st.none(), st.integers(0, 9))),
         instance_scores=tuple(draw(st.lists(number, max_size=3))),
         weight=draw(st.floats(0, 1e6)),
         metadata=draw(st.dictionaries(text, scalars, max_size=3)),
@@ -58,18 +62,35 @@ def test_a_row_is_the_event_to_the_last_bit(
     draw: Draw | None,
     features: str,
 ) -> None:
-    for event in (
+    events: tuple[codec.Event, ...] = (
         codec.Remembered(scope, own, score, weight, draw, [3, 0, features]),
+        codec.Remembered(
+            *[scope, own, score, weight, draw, features],
+            island=0,
+            origin=2,
+            generation=3,
+            text=features,
+            descriptors=(score, 0.5),
+            size=9,
+            time=score,
+        ),
         codec.Failed(scope, own, draw),
+        codec.Failed(scope, own, draw, 7, score),
+        codec.Compacted(scope, 3, own),
+        codec.Rescored(scope, own, features, features, score),
+        codec.Repeated(scope, own, features, features, score),
+        codec.Retracted(scope, own, features, features),
+        codec.Superseded(scope, own, features, features, own),
         codec.Configured(scope, own),
-    ):
+    )
+    for event in events:
         row = codec.row(event)
         assert codec.event(row) == event
         assert b"\n" not in row
 
 
 @pytest.mark.parametrize(
-    "row", [b'["remembered/2","","a"]', b'["merged/1",""]', b'["remembered"]']
+    "row", [b'["remembered/2","","a"]', b'["merged/1",""]', b'["remembered",""]']
 )
 def test_an_unknown_kind_or_version_is_refused_with_both_named(row: bytes) -> None:
     kind, _, version = json.loads(row)[0].partition("/")
@@ -95,7 +116,10 @@ def test_what_is_no_row_is_refused_with_its_place(row: bytes) -> None:
         ([None, "a", 0.5, 1.0, None, []], "scope"),
         (["", "a", 0.5, 1.0, ["main", "7", 1], []], "draw.decision"),
         (["", "a", 0.5, 1.0, ["main", 7, 2**64], []], "draw.seq"),
-        (["", "a", 0.5, 1.0], "unpack"),
+        (["", "a", 0.5, 1.0], "missing 2 required"),
+        (["", "a", 0.5, 1.0, None, [], {"island": -1}], "island"),
+        (["", "a", 0.5, 1.0, None, [], {"color": "red"}], "color"),
+        (["", "a", 0.5, 1.0, None, [], {"descriptors": ["x"]}], "descriptors"),
     ],
 )
 def test_a_row_with_a_bad_field_is_refused_by_name(fields: list, name: str) -> None:

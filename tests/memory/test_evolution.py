@@ -369,15 +369,6 @@ def test_the_draw_of_a_part_can_be_repeated() -> None:
         assert memory.redraw(parent.draw).id == parent.id
 
 
-def test_a_discarded_id_is_not_taken_for_another_solution() -> None:
-    journal = InMemoryJournal()
-    memory = EvolutionaryMemory(journal=journal)
-    memory.remember("x", 1.0, id="q")
-    journal.discard(["solution:0::q"])
-    with pytest.raises(ValueError, match="had before its text was discarded"):
-        memory.remember("other", 0.9, id="q")
-
-
 def test_records_can_be_copied_pickled_hashed_and_listed() -> None:
     memory = filled(3)
     parent = memory.select()

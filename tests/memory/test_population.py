@@ -13,6 +13,7 @@ from memory import EvolutionaryMemory, InMemoryJournal, KeyedRandom, Settings
 from memory.diversity.hamming import Hamming
 from memory.diversity.text_shape import TextShape
 from memory.mapping.inverted import Inverted
+from memory.policies import Candidates
 from memory.survival.worst import Worst
 from memory.temperature.adaptive import Adaptive
 from memory.temperature.annealed import Annealed
@@ -125,7 +126,7 @@ def test_a_fold_from_the_journal_equals_the_live_one(
 
 def test_a_foreign_survival_rule_that_names_nobody_is_refused() -> None:
     class Broken:
-        def victim(self, scores: object, seqs: object) -> int:
+        def victim(self, candidates: object) -> int:
             return 7
 
     memory = EvolutionaryMemory(Settings(capacity=2, survival=Broken()))
@@ -142,11 +143,12 @@ def test_the_worst_is_chosen_whatever_the_order_of_slots(
     scores: list[float], shuffler: Any
 ) -> None:
     seqs = np.arange(1, len(scores) + 1)
-    order = list(range(len(scores)))
+    order = list(range(len(scores) - 1))
     shuffler.shuffle(order)
+    order.append(len(scores) - 1)
     values = np.array(scores)
-    straight = Worst().victim(values, seqs)
-    shuffled = Worst().victim(values[order], seqs[order])
+    straight = Worst().victim(candidates(values, seqs))
+    shuffled = Worst().victim(candidates(values[order], seqs[order]))
     assert seqs[straight] == seqs[order][shuffled]
 
 
@@ -176,12 +178,16 @@ def test_a_newcomer_that_leaves_at_once_changes_nothing_of_the_living() -> None:
     assert memory.select().step.temperature == temperature / 2
 
 
+def candidates(scores: Any, seqs: Any) -> Candidates:
+    return Candidates(scores, seqs, None, None, lambda index: np.zeros(len(scores)))
+
+
 class Unruly:
     """A survival rule that goes wrong when told to."""
 
     wrong: Any = None
 
-    def victim(self, scores: Any, seqs: Any) -> Any:
+    def victim(self, candidates: Any) -> Any:
         return 0 if self.wrong is None else self.wrong
 
 
@@ -211,7 +217,7 @@ def test_a_population_grows_as_it_fills_and_no_sooner() -> None:
     view = memory.view()
     assert len(memory) == 700
     assert view.elites.sum() == 300
-    assert memory._population.scores.tolist() == [float(k % 50) for k in range(700)]
+    assert memory._population.scores().tolist() == [float(k % 50) for k in range(700)]
 
 
 def test_nobody_can_change_what_a_view_shows() -> None:

@@ -1,0 +1,245 @@
+"""What a fold knows of records beyond the living: amendments, the dead, the forgotten.
+
+Both memories share it. An amendment changes what is thought of a record and never the
+record: its body stays as it was written, and the amendments are laid over it. A record
+that is no longer alive is kept until the retention rule forgets it; what is forgotten is
+written into a ledger with its reason, and its body is discarded by the next compaction.
+
+Everything here is a function of the entries folded so far, so all workers agree on what
+is forgotten, and when.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from memory.policies import Dead, Retention
+
+#: How many of the last forgotten records the ledger names; it counts all of them.
+LEDGER_NAMES = 10_000
+#: Entries that a forgotten record's key stays used for, so that an append that is sent
+#: again after a lost reply is still recognised.
+GRACE_ENTRIES = 1_000
+
+
+class Amendment(NamedTuple):
+    """A later word on a record.
+
+    Attributes:
+        seq: Its place in the journal.
+        kind: ``rescored``, ``repeated``, ``retracted`` or ``superseded``.
+        key: Its own key in the journal.
+        reason: Why, in the words of whoever amended.
+        score: The new score, or that of one more evaluation; ``None`` for a tombstone.
+        by: Id of the record that takes its place; empty but for ``superseded``.
+    """
+
+    seq: int
+    kind: str
+    key: str
+    reason: str = ""
+    score: float | None = None
+    by: str = ""
+
+
+class Forgotten(NamedTuple):
+    """A line of the ledger.
+
+    Attributes:
+        id: What was forgotten.
+        seq: After which entry.
+        reason: The rule that said so.
+        n_bytes: Size of its body.
+    """
+
+    id: str
+    seq: int
+    reason: str
+    n_bytes: int
+
+
+class Total(NamedTuple):
+    """What one rule has forgotten so far: records and bytes of their bodies."""
+
+    records: int
+    n_bytes: int
+
+
+class _Body(NamedTuple):
+    """A body that is kept: its size, and when it was made in the caller's unit."""
+
+    n_bytes: int
+    time: float
+
+
+class Archive:
+    """Amendments, the dead that are kept, and the ledger of the forgotten.
+
+    Args:
+        retention: How long the dead are kept. Under a rule that keeps all, nobody keeps
+            account of bodies: the journal itself is the account.
+    """
+
+    def __init__(self, retention: Retention) -> None:
+        self._retention = retention
+        self._accounts = not retention.keeps_all
+        self._reason = type(retention).__name__
+        self._amendments: dict[str, list[Amendment]] = {}
+        self._living: dict[str, _Body] = {}
+        self._dead: deque[tuple[str, int, _Body]] = deque()
+        self._forgotten: deque[Forgotten] = deque(maxlen=LEDGER_NAMES)
+        self._names: dict[str, Forgotten] = {}
+        self._totals: dict[str, Total] = {}
+        self._discards: deque[tuple[int, str]] = deque()
+        self._living_bytes = 0
+        self._dead_bytes = 0
+        self._time = 0.0
+        #: Entry after which the last compaction was recorded.
+        self.compacted = 0
+
+    @property
+    def accounts(self) -> bool:
+        """Whether somebody keeps account of bodies, for a rule that forgets some."""
+        return self._accounts
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Ids of the dead that are kept, in the order of death; none if all are kept."""
+        return tuple([id_ for id_, _, _ in self._dead])
+
+    @property
+    def ledger(self) -> dict[str, Total]:
+        """Records and bytes forgotten so far, by the rule that said so."""
+        return dict(self._totals)
+
+    def forgotten(self, id: str) -> Forgotten | None:
+        """Returns the line of ``id`` if it is among the last ``LEDGER_NAMES``."""
+        return self._names.get(id)
+
+    def amendments(self, id: str) -> Sequence[Amendment]:
+        """Returns what was said of ``id`` later on, the oldest first."""
+        return tuple(self._amendments.get(id, ()))
+
+    def tombstone(self, id: str) -> Amendment | None:
+        """Returns the amendment that took ``id`` out of use, if there is one."""
+        for amendment in self._amendments.get(id, ()):
+            if amendment.score is None:
+                return amendment
+        return None
+
+    def amend(self, id: str, amendment: Amendment) -> None:
+        """Notes an amendment; what it does to the living is the fold's own affair.
+
+        One on what is forgotten already goes with the next compaction.
+        """
+        if id in self._names:
+            self._discards.append((amendment.seq, f"@{amendment.key}"))
+        else:
+            self._amendments.setdefault(id, []).append(amendment)
+
+    def born(self, id: str, n_bytes: int, time: float) -> None:
+        """Notes a body of the living; one that is known already changes nothing."""
+        if self._accounts and id not in self._living:
+            self._living[id] = _Body(n_bytes, time)
+            self._living_bytes += n_bytes
+            self._time = max(self._time, time)
+
+    def died(self, id: str, seq: int) -> None:
+        """Notes that ``id`` is alive no more, nor anywhere else."""
+        body = self._living.pop(id, None)
+        if body is not None:
+            self._living_bytes -= body.n_bytes
+            self._dead_bytes += body.n_bytes
+            self._dead.append((id, seq, body))
+
+    def settle(self, seq: int) -> None:
+        """Forgets what the rule forgets after entry ``seq``."""
+        while self._dead:
+            id_, died, body = self._dead[0]
+            dead = Dead(
+                seq - died, self._time - body.time, self._dead_bytes, self._living_bytes
+            )
+            if not self._retention.forgets(dead):
+                return
+            self._dead.popleft()
+            self._dead_bytes -= body.n_bytes
+            self._forget(Forgotten(id_, seq, self._reason, body.n_bytes))
+
+    def discards(self, seq: int) -> list[str]:
+        """Returns the keys of what was forgotten by entry ``seq`` and not yet discarded.
+
+        A record is named by its id; an amendment by its own key, which begins with ``@``.
+        """
+        return [key for forgotten, key in self._discards if forgotten <= seq]
+
+    def compact(self, seq: int, upto: int, key: str) -> None:
+        """Notes that entry ``seq`` says: all that was forgotten by ``upto`` is discarded.
+
+        Args:
+            seq: Place of the entry that says so.
+            upto: Up to where the compaction went.
+            key: Key of that entry, which goes with the next one.
+        """
+        while self._discards and self._discards[0][0] <= upto:
+            self._discards.popleft()
+        self._discards.append((seq, f"@{key}"))
+        self.compacted = seq
+
+    def document(self) -> dict[str, Any]:
+        """Returns everything as plain data."""
+        return {
+            "amendments": {
+                id_: [list(one) for one in several]
+                for id_, several in self._amendments.items()
+            },
+            "living": [[id_, *body] for id_, body in self._living.items()],
+            "dead": [[id_, seq, *body] for id_, seq, body in self._dead],
+            "forgotten": [list(line) for line in self._forgotten],
+            "totals": {reason: list(total) for reason, total in self._totals.items()},
+            "discards": [list(one) for one in self._discards],
+            "time": self._time,
+            "compacted": self.compacted,
+        }
+
+    def restore(self, document: dict[str, Any]) -> None:
+        """Takes over what ``document`` returned."""
+        self._amendments = {
+            id_: [Amendment(*one) for one in several]
+            for id_, several in document["amendments"].items()
+        }
+        self._living = {
+            id_: _Body(n_bytes, time) for id_, n_bytes, time in document["living"]
+        }
+        self._dead = deque(
+            (id_, seq, _Body(n_bytes, time))
+            for id_, seq, n_bytes, time in document["dead"]
+        )
+        self._forgotten = deque(
+            (Forgotten(*line) for line in document["forgotten"]), maxlen=LEDGER_NAMES
+        )
+        self._names = {line.id: line for line in self._forgotten}
+        self._totals = {
+            reason: Total(*total) for reason, total in document["totals"].items()
+        }
+        self._discards = deque((seq, key) for seq, key in document["discards"])
+        self._living_bytes = sum(body.n_bytes for body in self._living.values())
+        self._dead_bytes = sum(body.n_bytes for _, _, body in self._dead)
+        self._time = document["time"]
+        self.compacted = document["compacted"]
+
+    def _forget(self, line: Forgotten) -> None:
+        if len(self._forgotten) == LEDGER_NAMES:
+            first = self._forgotten[0]
+            if self._names.get(first.id) is first:
+                del self._names[first.id]
+        self._forgotten.append(line)
+        self._names[line.id] = line
+        before = self._totals.get(line.reason, Total(0, 0))
+        self._totals[line.reason] = Total(
+            before.records + 1, before.n_bytes + line.n_bytes
+        )
+        self._discards.append((line.seq, line.id))
+        for amendment in self._amendments.pop(line.id, ()):
+            self._discards.append((line.seq, f"@{amendment.key}"))

@@ -1,0 +1,1 @@
+"""Assignment rules: the island of a solution for which none was named, one per file."""

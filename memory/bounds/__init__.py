@@ -1,0 +1,1 @@
+"""Bounds: the bins of one axis of a grid, one rule per file."""

@@ -1,0 +1,267 @@
+"""Following one scope of a journal: what both memories do with their store.
+
+A memory is a fold over the entries of its scope. This is the part that reads, writes,
+configures, snapshots and compacts, whatever is folded. Every entry is folded in whole or
+not at all: where a fold raises, it is thrown away and made again up to the entry before.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+from typing import Any, Generic, Protocol, TypeVar
+
+from memory import codec
+from memory.archive import GRACE_ENTRIES, Archive
+from memory.records import count
+from memory.settings import differences, fingerprint
+from memory.stores.journal import (
+    LIMIT,
+    Entry,
+    Journal,
+    JournalTrimmed,
+    JournalUnreadable,
+)
+
+#: Entries after which a worker that appends takes a snapshot, unless told otherwise.
+COMPACT_INTERVAL_ENTRIES = 10_000
+
+_MAGIC = b"boltzmem snapshot 1\n"
+_CHECKSUM_BYTES = 16
+
+
+class ConfigurationMismatch(ValueError):
+    """The journal belongs to a population of another configuration."""
+
+
+class Fold(Protocol):
+    """The state of one scope, as a function of the entries before."""
+
+    #: Number of entries folded in, those of other scopes counted.
+    seq: int
+    archive: Archive
+
+    def apply(self, seq: int, row: bytes) -> None:
+        """Folds entry ``seq`` in; one of another scope only counts.
+
+        Raises:
+            CorruptEntry: It is no row of ours.
+            UnknownEvent: Its kind or version is not known.
+            ValueError: ``seq`` is not the next one.
+        """
+
+    def document(self) -> dict[str, Any]:
+        """Returns the state as plain data, exact to the last bit, ``seq`` included."""
+
+
+F = TypeVar("F", bound=Fold)
+
+
+class Following(Generic[F]):
+    """A fold that keeps up with its scope of a journal. Not locked: the owner locks.
+
+    Args:
+        journal: Where the entries live.
+        scope: Key of the fold's own entries within the journal.
+        described: The configuration as plain data; all who follow a scope share it.
+        new: Returns an empty fold for ``None``, else the fold of a ``document``.
+        compact_interval: Entries after which a writer takes a snapshot and discards
+            what is forgotten; never by itself if ``None``.
+
+    Raises:
+        ConfigurationMismatch: The journal holds this scope under another configuration;
+            the message names what differs.
+        TypeError: ``journal`` is none.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        scope: str,
+        described: Mapping[str, Any],
+        new: Callable[[dict[str, Any] | None], F],
+        *,
+        compact_interval: int | None = COMPACT_INTERVAL_ENTRIES,
+    ) -> None:
+        if not callable(getattr(journal, "append_and_read", None)):
+            raise TypeError(f"journal must be a Journal or None, got {journal!r}")
+        if compact_interval is not None:
+            count("compact_interval", compact_interval, minimum=1)
+        self.journal = journal
+        self.scope = scope
+        self._new = new
+        self._interval = compact_interval
+        # The length makes the prefix of a scope no prefix of another one's keys.
+        self._prefix = f"{len(scope)}:{scope}:"
+        self._fingerprint = fingerprint(described)
+        self._configure(described)
+        self._snapshot_seq = 0
+        self.fold = self._attached()
+        self.sync()
+
+    def key(self, kind: str, name: str) -> str:
+        """Returns the journal's key of something of this scope."""
+        return f"{kind}:{self._prefix}{name}"
+
+    def append(self, key: str, row: bytes, body: bytes) -> bool:
+        """Appends an entry and folds in all up to it; returns whether it is new.
+
+        One round trip: the answer holds all that others wrote in between.
+        """
+        while True:
+            try:
+                appended = self.journal.append_and_read(key, row, body, self.fold.seq)
+                break
+            except JournalTrimmed:
+                # Others have gone on, and what lies between is in their snapshot.
+                self.fold = self._attached()
+                self.sync()
+        self._fold(appended.entries)
+        if self._interval is not None:
+            since = max(self._snapshot_seq, self.fold.archive.compacted)
+            if self.fold.seq - since >= self._interval:
+                self.compact()
+        return appended.new
+
+    def sync(self) -> int:
+        """Folds in what the journal holds beyond ``seq``; returns how many entries."""
+        start = self.fold.seq
+        while True:
+            try:
+                self._fold(self.journal.read(self.fold.seq))
+                return self.fold.seq - start
+            except JournalTrimmed:
+                self.fold = self._attached()
+
+    def compact(self) -> int:
+        """Takes a snapshot, and lets the journal go of what the retention rule forgot.
+
+        Safe while others read and write: who is behind goes on from the snapshot. What
+        was forgotten less than ``GRACE_ENTRIES`` ago stays for now.
+
+        Returns:
+            How many rows were trimmed.
+        """
+        self.sync()
+        archive = self.fold.archive
+        upto = max(0, self.fold.seq - GRACE_ENTRIES)
+        if archive.accounts:
+            keys = [self._discarded(name) for name in archive.discards(upto)]
+            if keys:
+                self.journal.discard(keys)
+                key = self.key("compacted", str(self.fold.seq))
+                row = codec.row(codec.Compacted(self.scope, upto, key))
+                appended = self.journal.append_and_read(key, row, b"", self.fold.seq)
+                self._fold(appended.entries)
+        self.journal.save_snapshot(self.fold.seq, self._snapshot(), self._prefix)
+        self._snapshot_seq = self.fold.seq
+        return self.journal.trim(upto) if archive.accounts else 0
+
+    def past(self, seq: int) -> F:
+        """Returns the fold of the first ``seq`` entries, to look at.
+
+        Folded from the first entry on, or from the snapshot where that has been trimmed.
+
+        Raises:
+            JournalTrimmed: What came before ``seq`` has been trimmed.
+            TypeError: ``seq`` is not an integer.
+            ValueError: It lies beyond what has been folded in.
+        """
+        if not 1 <= count("seq", seq) <= self.fold.seq:
+            raise ValueError(
+                f"seq must lie in [1, {self.fold.seq}], what this memory has folded in, "
+                f"got {seq}"
+            )
+        try:
+            return self._refolded(self._new(None), seq)
+        except JournalTrimmed:
+            past = self._from_snapshot()
+            if past is None or past.seq > seq:
+                raise
+            return self._refolded(past, seq)
+
+    def _refolded(self, fold: F, seq: int) -> F:
+        while fold.seq < seq:
+            for number, row in self.journal.read(fold.seq, min(LIMIT, seq - fold.seq)):
+                fold.apply(number, row)
+        return fold
+
+    def _fold(self, entries: list[Entry]) -> None:
+        """Folds ``entries`` in, and what is left behind them where they were many."""
+        while entries:
+            for seq, row in entries:
+                try:
+                    self.fold.apply(seq, row)
+                except BaseException:
+                    self.fold = self._refolded(self._attached(seq - 1), seq - 1)
+                    raise
+            if len(entries) < LIMIT:
+                break
+            entries = self.journal.read(self.fold.seq)
+
+    def _attached(self, latest: int | None = None) -> F:
+        """Returns where to begin: the snapshot, if it is not later than ``latest``."""
+        fold = self._from_snapshot()
+        if fold is not None and (latest is None or fold.seq <= latest):
+            self._snapshot_seq = fold.seq
+            return fold
+        fold = self._new(None)
+        if latest is None:
+            try:
+                self.journal.read(0, 1)
+            except JournalTrimmed as error:
+                # A scope that began after the trimming; one that was there before would
+                # have kept its rows, or has a snapshot.
+                fold.seq = error.first - 1
+        return fold
+
+    def _from_snapshot(self) -> F | None:
+        found = self.journal.load_snapshot(self._prefix)
+        if found is None:
+            return None
+        seq, blob = found
+        start = len(_MAGIC) + _CHECKSUM_BYTES
+        checksum, packed = blob[len(_MAGIC) : start], blob[start:]
+        if not blob.startswith(_MAGIC) or checksum != _checksum(packed):
+            raise JournalUnreadable(
+                f"the snapshot of scope {self.scope!r} at entry {seq} is damaged, or of "
+                "another release"
+            )
+        document = json.loads(zlib.decompress(packed))
+        if document["fingerprint"] != self._fingerprint:
+            raise ConfigurationMismatch(
+                f"the snapshot of scope {self.scope!r} belongs to another configuration"
+            )
+        return self._new(document["fold"])
+
+    def _snapshot(self) -> bytes:
+        document = {"fingerprint": self._fingerprint, "fold": self.fold.document()}
+        packed = zlib.compress(
+            json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(), 1
+        )
+        return _MAGIC + _checksum(packed) + packed
+
+    def _discarded(self, name: str) -> str:
+        """Returns the journal's key of what the archive lets go of."""
+        return name[1:] if name.startswith("@") else self.key("record", name)
+
+    def _configure(self, described: Mapping[str, Any]) -> None:
+        # First a place among those whose snapshots hold up trimming, then the entry.
+        self.journal.save_snapshot(0, b"", self._prefix)
+        key = f"configured:{self._prefix}"
+        row = codec.row(codec.Configured(self.scope, self._fingerprint))
+        if self.journal.append(key, row, codec.document(described)):
+            return
+        body = self.journal.fetch([key])[0]
+        theirs = {} if body is None else codec.mapping(body)
+        if fingerprint(theirs) != self._fingerprint:
+            raise ConfigurationMismatch(
+                f"the journal's population {self.scope!r} has another configuration: "
+                + "; ".join(differences(described, theirs))
+            )
+
+
+def _checksum(packed: bytes) -> bytes:
+    return blake2b(packed, digest_size=_CHECKSUM_BYTES).digest()

@@ -1,0 +1,1 @@
+"""Compressors: many messages to one summary within a budget of tokens."""

@@ -1,0 +1,1 @@
+"""Retention rules: how long the history keeps the dead, one per file."""

@@ -1,0 +1,1 @@
+"""Topologies: where the migrants of an island go, one per file."""

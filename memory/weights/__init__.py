@@ -1,0 +1,1 @@
+"""Weights: what becomes of the users' weights before selection, one rule per file."""
