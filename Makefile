@@ -33,9 +33,10 @@ check: $(READY) $(CHECKED) $(BROWSER) ## Check format, lint and types, then run 
 	@$(BIN)/mypy
 	@$(BIN)/pytest
 
-benchmarks: $(READY) ## Print the ratios of benchmarks/
+benchmarks: $(READY) ## Print the figures of benchmarks/
 	@$(BIN)/python benchmarks/selection.py
 	@$(BIN)/python benchmarks/harness.py
+	@$(BIN)/python benchmarks/stores.py
 
 clean: ## Remove the virtual environment
 	@rm -rf $(VENV)

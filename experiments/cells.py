@@ -261,6 +261,10 @@ def _measures(outcome: loop.Run) -> Row:
         "mean_temperature": _rounded(outcome.mean_temperature),
         "minimum_share": outcome.minimum_share,
         "maximum_share": outcome.maximum_share,
+        **{
+            name: _rounded(outcome.measures.get(name, math.nan))
+            for name in loop.MEASURES
+        },
         "digest": outcome.digest,
         "trajectory": {
             name: [_rounded(value) for value in getattr(points, name)]

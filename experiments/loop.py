@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,6 +16,9 @@ from experiments.contracts import Evaluation, Problem, Proposer, Weighting
 REGRET_FLOOR = 1e-6
 #: A regret below this counts as the optimum found.
 SUCCESS = 1e-9
+#: What a run may be measured by beside its search: bytes of the records that its
+#: memory still keeps at the end.
+MEASURES = ("kept_bytes",)
 #: Points of a trajectory, and steps at which a costly law is computed.
 POINTS = 40
 LAW_POINTS = 10
@@ -61,6 +65,7 @@ class Run:
         schedule: Temperature of selection after each scored solution, from the first on.
         digest: Hash of the final population.
         trajectory: The run at log-spaced evaluations.
+        measures: What else was measured, by names out of ``MEASURES``.
     """
 
     evaluations: int
@@ -73,6 +78,7 @@ class Run:
     schedule: tuple[float, ...]
     digest: str
     trajectory: Trajectory
+    measures: Mapping[str, float]
 
 
 def grid(initial: int, budget: int, points: int = POINTS) -> list[int]:
@@ -195,6 +201,7 @@ def run(
         schedule=tuple(schedule),
         digest=recollection.digest(),
         trajectory=trajectory,
+        measures={"kept_bytes": float(recollection.kept_bytes)},
     )
 
 

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from experiments.cells import Cell, Row
+from experiments.loop import MEASURES
 from experiments.study import Study
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ RUNS = pa.schema(
         ("mean_temperature", pa.float64()),
         ("minimum_share", pa.float64()),
         ("maximum_share", pa.float64()),
+        *[(name, pa.float64()) for name in MEASURES],
         ("digest", pa.string()),
     ]
 )

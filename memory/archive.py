@@ -110,6 +110,11 @@ class Archive:
         return tuple([id_ for id_, _, _ in self._dead])
 
     @property
+    def kept_bytes(self) -> int:
+        """Bytes of all bodies that are not forgotten, alive or not."""
+        return self._living_bytes + self._dead_bytes
+
+    @property
     def ledger(self) -> dict[str, Total]:
         """Records and bytes forgotten so far, by the rule that said so."""
         return dict(self._totals)
@@ -141,7 +146,9 @@ class Archive:
 
     def born(self, id: str, n_bytes: int, time: float) -> None:
         """Notes a body of the living; one that is known already changes nothing."""
-        if self._accounts and id not in self._living:
+        if not self._accounts:
+            self._living_bytes += n_bytes
+        elif id not in self._living:
             self._living[id] = _Body(n_bytes, time)
             self._living_bytes += n_bytes
             self._time = max(self._time, time)
@@ -200,6 +207,7 @@ class Archive:
             "totals": {reason: list(total) for reason, total in self._totals.items()},
             "discards": [list(one) for one in self._discards],
             "time": self._time,
+            "bytes": self.kept_bytes,
             "compacted": self.compacted,
         }
 
@@ -224,8 +232,8 @@ class Archive:
             reason: Total(*total) for reason, total in document["totals"].items()
         }
         self._discards = deque((seq, key) for seq, key in document["discards"])
-        self._living_bytes = sum(body.n_bytes for body in self._living.values())
         self._dead_bytes = sum(body.n_bytes for _, _, body in self._dead)
+        self._living_bytes = document["bytes"] - self._dead_bytes
         self._time = document["time"]
         self.compacted = document["compacted"]
 

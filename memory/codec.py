@@ -95,12 +95,12 @@ class Remembered(NamedTuple):
         weight: Its weight.
         draw: The draw of its parent.
         features: What the diversity metric keeps of it.
+        size: Bytes of its body.
         island: Island it is put on, if one was named.
         origin: Island of its first parent, where the writer knew it.
         generation: Its generation, where migration counts them.
         text: Key of its normalised text, where duplicates matter.
         descriptors: One number per axis of the grid.
-        size: Bytes of its body, where retention counts them.
         time: When it was made, where retention asks.
     """
 
@@ -110,12 +110,12 @@ class Remembered(NamedTuple):
     weight: float
     draw: Draw | None
     features: Features
+    size: int = 0
     island: int | None = None
     origin: int | None = None
     generation: int = 0
     text: str = ""
     descriptors: tuple[float, ...] = ()
-    size: int = 0
     time: float = 0.0
 
 
@@ -136,7 +136,7 @@ Event = Shared | Remembered | Failed
 Fields = list[Any]
 
 #: Fields of a row that are written by name where they are not at their default.
-_N_PLACED = {Remembered: 6, Failed: 3}
+_N_PLACED = {Remembered: 7, Failed: 4}
 
 
 class UnknownEvent(ValueError):
@@ -279,6 +279,7 @@ def _remembered(
     weight: float,
     draw: object,
     features: Features,
+    size: object = 0,
     named: Mapping[str, Any] = NOTHING,
 ) -> Remembered:
     if weight != 1.0 and real("weight", weight) < 0.0:
@@ -290,6 +291,7 @@ def _remembered(
         real("weight", weight),
         _draw(draw),
         features,
+        count("size", size),
         **named,
     )
     if not named:
@@ -300,16 +302,18 @@ def _remembered(
     count("generation", event.generation)
     utf8("text", event.text)
     descriptors = tuple([real("descriptors", value) for value in event.descriptors])
-    count("size", event.size)
     real("time", event.time)
     return event._replace(descriptors=descriptors)
 
 
 def _failed(
-    scope: str, id: object, draw: object, named: Mapping[str, Any] = NOTHING
+    scope: str,
+    id: object,
+    draw: object,
+    size: object = 0,
+    named: Mapping[str, Any] = NOTHING,
 ) -> Failed:
-    event = Failed(scope, utf8("id", id), _draw(draw), **named)
-    count("size", event.size)
+    event = Failed(scope, utf8("id", id), _draw(draw), count("size", size), **named)
     real("time", event.time)
     return event
 

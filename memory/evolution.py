@@ -235,6 +235,11 @@ class EvolutionaryMemory:
             return self._population.duplicates
 
     @property
+    def kept_bytes(self) -> int:
+        """Bytes of all records that are not forgotten, alive or not."""
+        return self._population.archive.kept_bytes
+
+    @property
     def ledger(self) -> dict[str, Total]:
         """Records and bytes that were forgotten, by the rule that said so."""
         with self._lock:
@@ -885,7 +890,7 @@ class EvolutionaryMemory:
         settings, population = self.settings, self._population
         draw = solution.provenance.draw
         accounts = population.archive.accounts
-        size, time = (size, solution.time) if accounts else (0, 0.0)
+        time = solution.time if accounts else 0.0
         if solution.score is None:
             return codec.Failed(self.scope, solution.id, draw, size, time)
         apart = settings.islands > 1
@@ -896,12 +901,12 @@ class EvolutionaryMemory:
             solution.weight,
             draw,
             settings.diversity.features(solution.text),
+            size,
             solution.island,
             self._origin(solution) if apart and solution.island is None else None,
             solution.generation if apart else 0,
             text_key(solution.text) if apart or settings.deduplicate else "",
             descriptors(settings.axes, solution.text, solution.score),
-            size,
             time,
         )
 

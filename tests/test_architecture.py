@@ -104,7 +104,11 @@ ALLOWED: dict[str, set[str]] = {
         "experiments.study",
         "experiments.weightings",
     },
-    "experiments.runs": {"experiments.cells", "experiments.study"},
+    "experiments.runs": {
+        "experiments.cells",
+        "experiments.loop",
+        "experiments.study",
+    },
     "experiments.runner": {
         "memory",
         "experiments.cells",

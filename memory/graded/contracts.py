@@ -29,6 +29,10 @@ class Compressor(Protocol):
     It may take its time and may fail; the memory that it works for stays open meanwhile.
     """
 
+    @property
+    def compresses(self) -> bool:
+        """Whether it ever compresses; where it does not, nothing is overdue."""
+
     def compress(self, messages: Sequence[Message], budget_tokens: int) -> str:
         """Returns a summary of ``messages``, at least one, the oldest first.
 

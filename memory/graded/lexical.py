@@ -87,7 +87,9 @@ class Lexical:
             dtype="float64",
             csc_backend="numpy",
         )
-        model.index((list(self._texts.values()), self._vocabulary), show_progress=False)
+        # The library adds a word of its own to the vocabulary that it is given.
+        texts, vocabulary = list(self._texts.values()), dict(self._vocabulary)
+        model.index((texts, vocabulary), show_progress=False)
         return model
 
     def _forget_words(self) -> None:

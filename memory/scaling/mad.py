@@ -18,10 +18,10 @@ _LARGEST = float(np.finfo(np.float64).max)
 class Mad:
     """``(score - median) / (1.4826 * MAD)``, MAD the median absolute deviation.
 
-    The median is at 0 and up to half of the living may be outliers without moving the
-    unit. Where more than half of the living have one score, their MAD is zero, and the
-    unit is 1.2533 times the mean absolute deviation from the median instead, so that the
-    others keep their order. What lies beyond the floats is put at their end.
+    The median is at 0, and outliers do not carry the unit away while they are fewer than
+    half of the living. Where more than half have one score, the MAD is zero, and the unit
+    is 1.2533 times the mean absolute deviation from the median instead, so that the others
+    keep their order. What lies beyond the floats is put at their end.
 
     References:
         Iglewicz and Hoaglin 1993, "How to detect and handle outliers", ASQC 16.

@@ -210,6 +210,16 @@ def test_a_draw_uses_one_number_and_keeps_it(name: str) -> None:
 
 
 @every_policy
+def test_the_place_rises_with_the_number(name: str) -> None:
+    policy = POLICIES[name]
+    rngs: list[Any] = [Scripted(number) for number in (0.0, 0.3, 0.7, LARGEST)]
+    places = [policy.draw(SEVEN, 0.5, rng).place for rng in rngs]
+    allowed = np.flatnonzero(policy.probabilities(SEVEN, 0.5))
+    assert places == sorted(places)
+    assert (places[0], places[-1]) == (allowed[0], allowed[-1])
+
+
+@every_policy
 @pytest.mark.parametrize(
     ("change", "message"),
     [

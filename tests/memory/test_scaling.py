@@ -200,3 +200,12 @@ def test_outliers_of_less_than_half_do_not_move_the_robust_unit() -> None:
     scores = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 1e10, 1e10])
     assert np.ptp(Mad().scale(scores)[:5]) > 1.0
     assert np.ptp(Zscore().scale(scores)[:5]) < 1e-9
+
+
+def test_a_robust_score_beyond_the_floats_is_put_at_their_end() -> None:
+    scaled = Mad().scale(np.array([-1e300, 0.0, 1e-300, 2e-300, 1e300]))
+    largest = np.finfo(np.float64).max
+    assert scaled.tolist()[0] == -largest
+    assert scaled.tolist()[4] == largest
+    # Median 1e-300, and so is the median absolute deviation.
+    np.testing.assert_allclose(scaled[1:4] * 1.4826, [-1.0, 0.0, 1.0], rtol=1e-12)

@@ -189,8 +189,9 @@ def test_most_evaluations_may_be_sentinels() -> None:
 def test_whole_scores_hide_no_sentinel() -> None:
     scores = [float(k % 9 + 1) for k in range(40)]
     assert validity(singles(scores)).sentinels == ()
-    found = validity(singles([*scores, -1000.0, -1000.0, -1000.0])).sentinels
-    assert found == (Sentinel(-1000.0, 3, 3),)
+    for others in ([], [0.5] * 5):
+        found = validity(singles([*scores, *others, *[-1000.0] * 3])).sentinels
+        assert found == (Sentinel(-1000.0, 3, 3),)
 
 
 @pytest.mark.parametrize(

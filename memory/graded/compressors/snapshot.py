@@ -13,7 +13,9 @@ import os
 import re
 import socket
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from urllib.parse import SplitResult, urlsplit
@@ -62,8 +64,8 @@ class Snapshot:
         model: Name of the model.
         key_variable: Name of the environment variable that holds the key; no key is sent
             where it is empty. The key itself is never kept, shown or logged.
-        timeout_seconds: Longest time of the whole exchange, connecting included, looking
-            up the host's address excepted.
+        timeout_seconds: Longest time of the whole exchange; before it, connecting may
+            take that long at each of its steps.
         temperature: Sampling temperature of the model, not negative.
         prompt: The instruction; ``{budget}`` stands for the budget of tokens.
         counter: Counts the tokens of the answer.
@@ -161,15 +163,12 @@ class Snapshot:
             str(address.hostname), address.port, timeout=self.timeout_seconds
         )
         late = threading.Event()
-        # The socket's own timeout starts anew with every byte that drips in.
-        watch = threading.Timer(self.timeout_seconds, _cut, (connection, late))
-        watch.daemon = True
-        watch.start()
         path = address.path.rstrip("/") + "/chat/completions"
         try:
-            connection.request("POST", path, body, headers)
-            response = connection.getresponse()
-            answer = response.read(_LARGEST_ANSWER_BYTES + 1)
+            with _watched(connection, self.timeout_seconds, late):
+                connection.request("POST", path, body, headers)
+                response = connection.getresponse()
+                answer = response.read(_LARGEST_ANSWER_BYTES + 1)
         except (OSError, http.client.HTTPException) as error:
             if late.is_set() or isinstance(error, TimeoutError):
                 raise self._slow() from None
@@ -177,9 +176,6 @@ class Snapshot:
                 f"the endpoint at {address.hostname} must answer, got "
                 f"{type(error).__name__}"
             ) from None
-        finally:
-            watch.cancel()
-            connection.close()
         if late.is_set():
             raise self._slow()
         if response.status != http.HTTPStatus.OK:
@@ -191,6 +187,10 @@ class Snapshot:
             raise CompressionFailed(
                 f"the answer must have at most {_LARGEST_ANSWER_BYTES} bytes"
             )
+        if response.length:
+            raise CompressionFailed(
+                f"the answer must be whole, {response.length} bytes of it are missing"
+            )
         return answer
 
     def _slow(self) -> CompressionFailed:
@@ -199,14 +199,30 @@ class Snapshot:
         )
 
 
-def _cut(connection: http.client.HTTPConnection, late: threading.Event) -> None:
-    late.set()
-    if connection.sock is not None:
-        try:
-            connection.sock.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            # It is closed already, which is what is wanted.
-            return
+@contextmanager
+def _watched(
+    connection: http.client.HTTPConnection, seconds: float, late: threading.Event
+) -> Iterator[None]:
+    """Connects, and cuts the connection off ``seconds`` later, setting ``late``."""
+    start = time.monotonic()
+    connection.connect()
+    # The connection lets go of its socket before the answer is read.
+    line = connection.sock
+
+    def cut() -> None:
+        late.set()
+        with suppress(OSError):
+            line.shutdown(socket.SHUT_RDWR)
+
+    # The socket's own timeout starts anew with every byte that drips in.
+    watch = threading.Timer(max(0.0, start + seconds - time.monotonic()), cut)
+    watch.daemon = True
+    watch.start()
+    try:
+        yield
+    finally:
+        watch.cancel()
+        connection.close()
 
 
 def _address(base_url: object) -> SplitResult:

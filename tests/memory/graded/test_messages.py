@@ -51,7 +51,7 @@ messages = st.builds(
         Provenance,
         operator=words,
         inputs=st.lists(words).map(tuple),
-        draw=st.one_of(st.none(), st.builds(Draw, words, st.just(3), st.just(9))),
+        draw=st.one_of(st.none(), st.just(Draw("s", 3, 9))),
     ),
     metadata=st.dictionaries(
         words, st.one_of(st.none(), st.booleans(), words, st.integers(-9, 9))
