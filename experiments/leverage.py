@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
-import numpy as np
-
 import memory
 from experiments import loop
 from experiments.cells import replayed, settings_of
@@ -83,7 +81,7 @@ def leverages(
         for pair in pairs:
             mine, other = laws[pair.arm, pair.base], laws[pair.base, pair.base]
             for one, two in zip(mine, other, strict=True):
-                distance = 0.5 * float(np.abs(one.law - two.law).sum())
+                distance = _distance(one.law, two.law)
                 known = found.get((pair.arm, pair.base))
                 if known is None or distance > known.distance:
                     found[pair.arm, pair.base] = Leverage(
@@ -96,9 +94,9 @@ def leverages(
 
 
 class _Law(NamedTuple):
-    """The law of an arm at one moment of a pilot, and its temperature."""
+    """The law of an arm at one moment of a pilot, by solution, and its temperature."""
 
-    law: np.ndarray
+    law: Mapping[str, float]
     temperature: float
 
 
@@ -107,7 +105,7 @@ def _piloted(
 ) -> tuple[loop.Run, list[memory.Solution]]:
     """Returns a pilot run of ``arm`` and all its solutions, in their order."""
     names = ("pilot", study.salt, task.label, *seed)
-    settings = settings_of(arm, task)
+    settings = _remembering(settings_of(arm, task))
     journal = memory.InMemoryJournal()
     outcome = loop.run(
         task.task.problem(study.instances[0]),
@@ -148,11 +146,38 @@ def _laws(
     The arm remembers what the run remembered, so that its temperature has the history
     it would have had.
     """
-    recollection = memory.EvolutionaryMemory(settings, seed="leverage")
+    recollection = memory.EvolutionaryMemory(_remembering(settings), seed="leverage")
     found = []
     for evaluation, solution in enumerate(history, start=1):
-        recollection.record(solution)
+        recollection.record(_drawn_by_nobody(solution))
         if evaluation in moments and len(recollection) > 1:
             temperature = recollection.select(decision=0).step.temperature
-            found.append(_Law(recollection.law()[1], temperature))
+            found.append(_Law(_law(recollection), temperature))
     return found
+
+
+def _remembering(settings: memory.Settings) -> memory.Settings:
+    """Returns ``settings`` that forget nothing, which decides no law."""
+    return replace(settings, retention=memory.Settings().retention)
+
+
+def _drawn_by_nobody(solution: memory.Solution) -> memory.Solution:
+    """Returns a solution that may live on another island than it did where it was made."""
+    return replace(solution, provenance=replace(solution.provenance, draw=None))
+
+
+def _law(recollection: memory.EvolutionaryMemory) -> dict[str, float]:
+    """Returns the law of the next selections: inhabited islands take turns."""
+    inhabited = [island for island, size in enumerate(recollection.sizes) if size]
+    law: dict[str, float] = {}
+    for island in inhabited:
+        ids, probabilities = recollection.law(island)
+        for id_, probability in zip(ids, probabilities.tolist(), strict=True):
+            law[id_] = law.get(id_, 0.0) + probability / len(inhabited)
+    return law
+
+
+def _distance(one: Mapping[str, float], two: Mapping[str, float]) -> float:
+    """Returns the total variation between two laws; one may know what another does not."""
+    ids = dict.fromkeys((*one, *two))
+    return 0.5 * math.fsum(abs(one.get(id_, 0.0) - two.get(id_, 0.0)) for id_ in ids)

@@ -11,6 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
+from experiments.loop import MEASURES
+
 #: Added to a regret before its logarithm is taken; the floor of every regret shown.
 EPSILON = 1e-6
 
@@ -31,7 +33,8 @@ _FLAGS = ("success",)
 # What a run that did not finish may lack, and what stands in for it.
 _STAND_INS = {"evaluations": 0, "failures": 0, "success": False}
 
-#: What a table of runs must have; other columns (where, when, how long) are left out.
+#: What a table of runs must have; other columns (where, when, how long) are left out,
+#: but for ``MEASURES``, which it may have.
 RUN_COLUMNS = (*_TEXTS, *_INTEGERS, *_REALS, *_FLAGS)
 
 _DIALS = ("diversity", "used_diversity", "temperature", "clamp", "effective_parents")
@@ -45,7 +48,8 @@ class Tables(NamedTuple):
     """The tidy tables of one study.
 
     Attributes:
-        runs: One row a run, failed ones too, sorted by task, instance, seed and arm.
+        runs: One row a run, failed ones too, sorted by task, instance, seed and arm;
+            measures that were not taken are NaN.
         trajectories: One row a run with status ``ok``, in the same order: ``task``,
             ``arm``, ``instance``, ``seed`` and the list columns as float arrays.
     """
@@ -185,6 +189,23 @@ def points(
     return pd.concat(parts, ignore_index=True)
 
 
+def measures(runs: pd.DataFrame) -> pd.DataFrame:
+    """Returns the mean of each measure over the finished runs of each (task, arm).
+
+    Returns:
+        A table of task, arm and the ``MEASURES`` that any run was measured by, NaN where
+        none of a task and arm was.
+    """
+    ok = runs["status"] == "ok"
+    taken = {name: runs[name].where(ok) for name in MEASURES}
+    frame = pd.DataFrame(
+        {name: column for name, column in taken.items() if column.notna().any()},
+        index=runs.index,
+    )
+    keys = [runs["task"], runs["arm"]]
+    return frame.groupby(keys, sort=True).mean().reset_index()
+
+
 def coverage(runs: pd.DataFrame) -> pd.DataFrame:
     """Returns how many runs of each (task, arm) ended in which status."""
     flags = {status: (runs["status"] == status).astype(int) for status in STATUSES}
@@ -214,6 +235,9 @@ def _typed_runs(runs: pd.DataFrame) -> pd.DataFrame:
     if runs.empty:
         raise ValueError("runs must not be empty")
     typed = runs[list(RUN_COLUMNS)].reset_index(drop=True)
+    for measure in MEASURES:
+        # Tables of older code have no such column.
+        typed[measure] = runs[measure].to_numpy() if measure in runs else math.nan
     unfinished = typed["status"] != "ok"
     for column, stand_in in _STAND_INS.items():
         # A column with gaps comes as floats or objects.
@@ -223,7 +247,7 @@ def _typed_runs(runs: pd.DataFrame) -> pd.DataFrame:
             whole = filled.notna().all() and (filled % 1.0 == 0.0).all()
             filled = filled.astype(np.int64) if whole else filled
         typed[column] = filled
-    for column in RUN_COLUMNS:
+    for column in (*RUN_COLUMNS, *MEASURES):
         series = typed[column]
         if column in _TEXTS:
             right = types.is_string_dtype(series) and not series.isna().any()
@@ -241,7 +265,7 @@ def _typed_runs(runs: pd.DataFrame) -> pd.DataFrame:
             raise TypeError(
                 f"the column {column} of runs must hold {kind}, got {series.dtype}"
             )
-        if column in _REALS:
+        if column in (*_REALS, *MEASURES):
             typed[column] = series.astype(np.float64)
     return typed
 
@@ -267,6 +291,8 @@ def _check_values(runs: pd.DataFrame) -> None:
     for column in _SHARES:
         outside = runs[column].notna() & ~runs[column].between(0.0, 1.0)
         _refuse(runs, outside, column, "lie in [0, 1]")
+    for column in MEASURES:
+        _refuse(runs, np.isinf(runs[column]), column, "be finite or NaN")
     for column in ("evaluations", "failures"):
         _refuse(runs, runs[column] < 0, column, "not be negative")
 

@@ -2,6 +2,7 @@
 
 from memory.archive import Amendment, Forgotten, Total
 from memory.asynchronous import AsyncMemory
+from memory.checkpoints import CheckpointUnreadable, load_checkpoint, save_checkpoint
 from memory.codec import CorruptEntry, UnknownEvent
 from memory.control import Step, checked_law, control_step, effective_parents
 from memory.evolution import Evaluations, EvolutionaryMemory, Parent
@@ -74,6 +75,7 @@ __all__ = [
     "Axis",
     "Bounds",
     "Candidates",
+    "CheckpointUnreadable",
     "ConfigurationMismatch",
     "Control",
     "CorruptEntry",
@@ -130,12 +132,14 @@ __all__ = [
     "flag",
     "key_of",
     "list_populations",
+    "load_checkpoint",
     "normalised",
     "open_journal",
     "open_memory",
     "positive",
     "purge",
     "real",
+    "save_checkpoint",
     "upstream",
     "utf8",
     "validity",

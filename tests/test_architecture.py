@@ -84,6 +84,15 @@ ALLOWED: dict[str, set[str]] = {
         "memory.settings",
         "memory.stores",
     },
+    "memory.interop": BASE
+    | {
+        "memory.checkpoints",
+        "memory.evolution",
+        "memory.opening",
+        "memory.profiles",
+        "memory.settings",
+        "memory.stores",
+    },
     "memory.opening": {
         "memory.evolution",
         "memory.following",

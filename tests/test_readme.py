@@ -58,7 +58,8 @@ def test_every_link_of_the_documents_leads_somewhere() -> None:
             assert there, f"{path.name}: {target}"
 
 
-def test_the_five_lines_run() -> None:
+def test_the_five_lines_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
     assert len(blocks) == 2
     for block in blocks:

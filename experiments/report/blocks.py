@@ -16,6 +16,7 @@ from experiments.report.cards import looks
 from experiments.report.findings import Findings
 from experiments.report.glyph import glyph
 from experiments.report.inputs import PageInput
+from experiments.report.measures import Measure, described
 from experiments.statistics.verdict import Verdict
 
 Row = dict[str, object]
@@ -151,9 +152,20 @@ def swatches(page_input: PageInput, findings: Findings) -> Mapping[str, Row]:
     }
 
 
+def measures(findings: Findings) -> Mapping[str, Measure]:
+    """Returns what was measured beside the search and is not the same in all arms."""
+    shown = {}
+    for name, means in findings.measured.items():
+        measure = described(str(name))
+        if means.map(measure.text).nunique() > 1:
+            shown[str(name)] = measure
+    return shown
+
+
 def arms(page_input: PageInput, findings: Findings) -> list[Row]:
     """Returns a row an arm: what it is, how it stands and what its dials did."""
     rows: list[Row] = []
+    shown, measured = measures(findings), findings.measured
     for arm, one in zip(page_input.arms, findings.standings, strict=True):
         dial = findings.dials[arm.name]
         behaviour = dial.behaviour
@@ -176,6 +188,10 @@ def arms(page_input: PageInput, findings: Findings) -> list[Row]:
             "dead": f"Dead dial: {held}." if held else "",
             "difference": "\u2013",
             "interval": "\u2013",
+            "measures": [
+                measure.text(float(measured.loc[arm.name, name]))
+                for name, measure in shown.items()
+            ],
         }
         if not ran:
             row |= {"dead": "No run finished.", "bounds": words.NONE}
@@ -231,10 +247,11 @@ def coverage(
     return rows
 
 
-def scores(page_input: PageInput, findings: Findings) -> list[dict[str, str]]:
+def scores(page_input: PageInput, findings: Findings) -> list[Row]:
     """Returns a row a task and arm."""
     found = findings.scores.set_index(["task", "arm"])
-    rows = []
+    shown, measured = measures(findings), findings.measures.set_index(["task", "arm"])
+    rows: list[Row] = []
     for task in page_input.tasks:
         for arm in page_input.arms:
             score: Any = found.loc[(task, arm.name)]
@@ -250,6 +267,10 @@ def scores(page_input: PageInput, findings: Findings) -> list[dict[str, str]]:
                     "success": f"{score['successes']:.0f} of {score['n']:.0f}",
                     "rate": f"{words.percent(low)} to {words.percent(high)}",
                     "cost": f"{cost:,.0f}" if math.isfinite(cost) else "never",
+                    "measures": [
+                        measure.text(float(measured.loc[(task, arm.name), name]))
+                        for name, measure in shown.items()
+                    ],
                 }
             )
     return rows

@@ -89,6 +89,7 @@ class Findings:
         dials: What the dials of each arm did.
         standings: The arms over all tasks, in the order of the study.
         scores: Scores of every task and arm.
+        measures: Means of what else was measured, of every task and arm.
         groups: The arms that are highlighted together, by the title of their group.
         regret: Curves of log10 regret.
         control: Curves of dials, with a column ``quantity``; parents as shares.
@@ -102,11 +103,17 @@ class Findings:
     dials: Mapping[str, Dial]
     standings: tuple[Standing, ...]
     scores: pd.DataFrame
+    measures: pd.DataFrame
     groups: Mapping[str, tuple[str, ...]]
     regret: pd.DataFrame
     control: pd.DataFrame
     profile: pd.DataFrame
     runtime: pd.DataFrame
+
+    @property
+    def measured(self) -> pd.DataFrame:
+        """Means of each measure by arm, each task counting once."""
+        return self.measures.drop(columns="task").groupby("arm", sort=True).mean()
 
     @property
     def n_failed(self) -> int:
@@ -164,6 +171,7 @@ def find(page_input: PageInput, tables: table.Tables) -> Findings:
         dials=_dials(page_input, tables),
         standings=standings,
         scores=_scores(runs),
+        measures=table.measures(runs),
         groups=groups,
         regret=_curves(page_input, trajectories, "log_regret"),
         control=_control(page_input, of_shown),

@@ -79,6 +79,7 @@ def html(page_input: PageInput, findings: Findings) -> str:
         ),
         failures=blocks.failures(findings),
         arms=blocks.arms(page_input, findings),
+        measures=list(blocks.measures(findings).values()),
         swatches=blocks.swatches(page_input, findings),
         full=blocks.full(findings),
         cards=cards.cards(page_input, findings),

@@ -18,7 +18,7 @@ def texts(page_input: PageInput, findings: Findings) -> Mapping[str, str]:
     """Returns the tables, six significant digits, by name."""
     frames = {
         "arms": _arms(findings),
-        "scores": findings.scores,
+        "scores": findings.scores.merge(findings.measures, on=["task", "arm"]),
         "coverage": table.coverage(findings.tables.runs),
         "profile": findings.profile,
         "runtime": findings.runtime,
@@ -55,6 +55,7 @@ def texts(page_input: PageInput, findings: Findings) -> Mapping[str, str]:
 
 def _arms(findings: Findings) -> pd.DataFrame:
     rows = []
+    measured = findings.measured
     for one in findings.standings:
         dial = findings.dials[one.name]
         arm = dial.behaviour
@@ -76,6 +77,7 @@ def _arms(findings: Findings) -> pd.DataFrame:
                 "upper_bound_share": arm.maximum_share,
                 "effective_parents_low": dial.parents.low,
                 "effective_parents_high": dial.parents.high,
+                **measured.loc[one.name].to_dict(),
             }
         )
     return pd.DataFrame(rows)

@@ -1,0 +1,1 @@
+"""Other systems: their names over our core, their files as ours."""
