@@ -163,7 +163,7 @@ def _remembering(settings: memory.Settings) -> memory.Settings:
 
 def _drawn_by_nobody(solution: memory.Solution) -> memory.Solution:
     """Returns a solution that may live on another island than it did where it was made."""
-    return replace(solution, provenance=replace(solution.provenance, draw=None))
+    return replace(solution, provenance=solution.provenance._replace(draw=None))
 
 
 def _law(recollection: memory.EvolutionaryMemory) -> dict[str, float]:

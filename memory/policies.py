@@ -308,7 +308,8 @@ class Assignment(Protocol):
         Args:
             origin: Island of the first parent; ``None`` for a root.
             sizes: ``(n,)`` numbers of the living on each island.
-            n_assigned: How many solutions the rule has placed before.
+            n_assigned: How many solutions the rule has placed before; where it has a
+                method ``counts(origin, sizes)``, those for which that was true.
         """
 
 

@@ -18,7 +18,8 @@ from experiments.commands.options import chosen, reproducing, study_arguments
 from experiments.composition import ConfigurationError
 from experiments.leverage import leverages
 from experiments.registration import deviations, registered
-from experiments.study import Contrast, Control, Study
+from experiments.report.inputs import Population
+from experiments.study import Arm, Contrast, Control, Study
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +57,8 @@ def written(study: Study, folder: Path, reproduce: str) -> Path:
             f"{shared} of its {len(wanted)} cells; boltzmem run computes what is missing"
         )
     pairs: list[Contrast | Control] = [*study.contrasts, *study.controls]
-    capacities = {arm.settings.capacity for arm in study.arms}
+    populations = {arm.name: _population(arm) for arm in study.arms}
+    caps = {number for population in populations.values() for number in population}
     plan = registered(folder)
     return page.write(
         page.PageInput(
@@ -83,13 +85,21 @@ def written(study: Study, folder: Path, reproduce: str) -> Path:
             n_seeds=len(study.seeds),
             tasks=tuple(task.label for task in study.tasks),
             reproduce=reproduce,
-            population=capacities.pop() if len(capacities) == 1 else None,
+            population=caps.pop() if len(caps) == 1 else None,
+            populations=populations,
             plan_hash="" if plan is None else plan.hash,
             code_version=code_version(),
         ),
         *tables,
         folder,
     )
+
+
+def _population(arm: Arm) -> Population:
+    """Returns how many solutions ``arm`` has to choose from."""
+    settings = arm.settings
+    islands = settings.islands if settings.quota else 1
+    return Population(settings.capacity, -(-settings.capacity // islands))
 
 
 def _parameters(study: Study) -> dict[str, tuple[str, ...]]:

@@ -264,7 +264,7 @@ def _captions(page_input: PageInput, findings: Findings) -> Mapping[str, str]:
             "Top: diversity D of the population. Middle: temperature T of selection, "
             "logarithmic, each task on an axis of its own; \u25b2 and \u25bc mark where "
             "most runs asked for a T beyond its upper or lower bound and were cut. "
-            "Bottom: effective parents as a share of the population. Means of runs. "
+            f"Bottom: effective parents as a share of {_room(page_input)}. Means of runs. "
             f"{size}; {band}."
         ),
         "profile": (
@@ -280,6 +280,15 @@ def _captions(page_input: PageInput, findings: Findings) -> Mapping[str, str]:
             f"{size}; no interval.{grey}"
         ),
     }
+
+
+def _room(page_input: PageInput) -> str:
+    """Returns what effective parents are drawn as a share of, in words."""
+    populations = page_input.populations.values()
+    if any(one.shared < one.capacity for one in populations):
+        return "the population, or of the island that is drawn from"
+    same = len(dict.fromkeys(populations)) < 2
+    return "the population" if same else "the arm's own population"
 
 
 def _drawings(page_input: PageInput, findings: Findings) -> Mapping[str, Figure]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -205,13 +206,18 @@ def _control(page_input: PageInput, trajectories: pd.DataFrame) -> pd.DataFrame:
         for quantity in control.QUANTITIES
     ]
     whole = pd.concat(parts, ignore_index=True)
-    if page_input.population is None:
-        return whole[whole["quantity"] != "effective_parents"]
-    sizes = _sizes(whole["evaluation"].to_numpy(np.float64), page_input.population)
     parents = whole["quantity"] == "effective_parents"
+    sizes = _room(page_input, whole)
     for column in ("centre", "low", "high"):
         whole[column] = whole[column].where(~parents, whole[column] / sizes)
-    return whole
+    return whole[~parents | sizes.notna()]
+
+
+def _room(page_input: PageInput, curves: pd.DataFrame) -> pd.Series[float]:
+    """Returns how many solutions there were to choose from, at most; NaN if unknown."""
+    shared = {name: one.shared for name, one in page_input.populations.items()}
+    caps = curves["arm"].map(shared).fillna(page_input.population or math.nan)
+    return (curves["evaluation"] - 1.0).clip(lower=1.0, upper=caps).where(caps.notna())
 
 
 def _sizes(

@@ -59,6 +59,18 @@ class Control(NamedTuple):
     tasks: tuple[str, ...] = ()
 
 
+class Population(NamedTuple):
+    """How many solutions an arm has to choose from.
+
+    Attributes:
+        capacity: The most that live at once.
+        shared: The most that one draw chooses from: those of one island.
+    """
+
+    capacity: int
+    shared: int
+
+
 class Leverage(NamedTuple):
     """How far apart two arms are before anything is run.
 
@@ -92,13 +104,14 @@ class PageInput:
         leverage: That of some contrasts, by arm and base.
         deviations: What differs from the registered plan, a line each.
         parameters: Lines "key = value" of what an arm does not share with all others.
-        population: Cap of the population, if it is one number.
+        population: Cap of the population, if it is one number and there are no islands.
+        populations: The populations of the arms, where that is not so; may be empty.
         plan_hash: Hash of the registered plan, empty if none is.
         code_version: Version of the code that made the runs, empty if unknown.
 
     Raises:
         ValueError: There is no arm, task or evaluation, a name is there twice, a
-            contrast, control, leverage or parameter names an arm that the study does not
+            contrast, control, leverage, population or parameter names an arm that the study does not
             have, a control names such a task or expects something unknown, or ``margin``,
             ``alpha`` or a leverage is out of range.
     """
@@ -118,6 +131,7 @@ class PageInput:
     deviations: tuple[str, ...] = ()
     parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     population: int | None = None
+    populations: Mapping[str, Population] = field(default_factory=dict)
     plan_hash: str = ""
     code_version: str = ""
 
@@ -134,6 +148,7 @@ class PageInput:
             "contrasts": [name for plan in self.contrasts for name in plan[:2]],
             "controls": [name for plan in self.controls for name in plan[:2]],
             "leverage": [name for pair in self.leverage for name in pair],
+            "populations": list(self.populations),
             "parameters": list(self.parameters),
         }
         for field_name, mentioned in named.items():

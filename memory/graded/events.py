@@ -23,7 +23,8 @@ class Added(NamedTuple):
         role: Who speaks.
         tokens: What it takes up.
         calls: Ids of the tool calls that it makes.
-        answers: Ids of the tool calls that it answers.
+        answers: Ids of the tool calls that it answers for good.
+        progress: Ids of the tool calls that it answers for now.
         size: Bytes of its body, where retention counts them.
         time: When it was made, where retention asks.
     """
@@ -34,6 +35,7 @@ class Added(NamedTuple):
     tokens: int
     calls: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
+    progress: tuple[str, ...] = ()
     size: int = 0
     time: float = 0.0
 
@@ -127,14 +129,13 @@ def _added(
     tokens: object,
     named: Mapping[str, Any] = codec.NOTHING,
 ) -> Added:
-    event = Added(
-        scope, utf8("id", id), Role(role), count("tokens", tokens), **named
-    )
+    event = Added(scope, utf8("id", id), Role(role), count("tokens", tokens), **named)
     if not named:
         return event
     return event._replace(
         calls=_ids("calls", event.calls),
         answers=_ids("answers", event.answers),
+        progress=_ids("progress", event.progress),
         size=count("size", event.size),
         time=real("time", event.time),
     )
@@ -150,9 +151,7 @@ def _compressed(
     event = Compressed(
         scope, utf8("id", id), _ids("ids", ids), count("tokens", tokens), **named
     )
-    return event._replace(
-        size=count("size", event.size), time=real("time", event.time)
-    )
+    return event._replace(size=count("size", event.size), time=real("time", event.time))
 
 
 def _uncompressed(scope: str, key: object, reason: object) -> Uncompressed:

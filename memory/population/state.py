@@ -95,6 +95,9 @@ class Population:
         self._n_assigned = 0
         self._generation = 0
         self._migrated_at = 0
+        # Sizes as LoongFlow counts them: right after an island's own adds, with the copies
+        # that came since, and without those who left since.
+        self._grown = [0] * n
         self.archive = Archive(settings.retention)
         self.seq = 0
         self.n_remembered = 0
@@ -294,6 +297,7 @@ class Population:
                 self.n_duplicates,
                 self.n_migrations,
             ],
+            "grown": self._grown,
             "best": None if self.best_id is None else [self.best_id, self.best_score],
             "archive": self.archive.document(),
         }
@@ -322,6 +326,7 @@ class Population:
             self.n_duplicates,
             self.n_migrations,
         ) = document["counts"]
+        self._grown = list(document["grown"])
         if document["best"] is not None:
             self.best_id, self.best_score = document["best"]
         self.archive.restore(document["archive"])
@@ -370,6 +375,7 @@ class Population:
             self.archive.died(event.id, seq)
         if self._migration_is_due():
             self._migrate(seq)
+        self._grown[island] = len(self._demes[island])
 
     def _bury(self, seq: int, event: Remembered | Failed) -> None:
         """Keeps account of a record that was never alive."""
@@ -384,7 +390,8 @@ class Population:
                 return 0
             rule = self._settings.assignment
             island = rule.island(event.origin, self.sizes, self._n_assigned)
-            self._n_assigned += 1
+            counts = getattr(rule, "counts", None)
+            self._n_assigned += counts is None or counts(event.origin, self.sizes)
         if not 0 <= island < n:
             raise ValueError(f"island must lie in [0, {n}), got {island!r}")
         return int(island)
@@ -418,6 +425,7 @@ class Population:
         else:
             deme.enter()
             self._order += 1
+            self._grown[island] += 1
             self._slots[member.id] = self._slots.get(member.id, 0) + 1
             if self._settings.deduplicate:
                 self._texts[member.text] = member.id
@@ -554,7 +562,7 @@ class Population:
         unit = self._settings.migration_unit
         if unit == "adds":
             return self.n_remembered
-        return self._generation if unit == "generations" else max(self.sizes)
+        return self._generation if unit == "generations" else max(self._grown)
 
     def _migrate(self, seq: int) -> None:
         """Copies the best of each island to others; no copy of a copy, no duplicate."""

@@ -100,6 +100,28 @@ class RedisClient:
         send: Callable[..., Any] = self._client.execute_command
         return self._answered(lambda: send(command, *arguments))
 
+    def together(
+        self,
+        script: Script,
+        keys: list[str],
+        arguments: Sequence[str | bytes | int],
+        *commands: tuple[str, ...],
+    ) -> list[Any]:
+        """Returns the replies of ``script`` and of ``commands``, with nothing in between.
+
+        Raises:
+            JournalUnavailable: The server cannot be reached or refuses.
+        """
+
+        def send() -> list[Any]:
+            with self._client.pipeline(transaction=True) as pipeline:
+                script(keys, arguments, client=pipeline)
+                for command in commands:
+                    pipeline.execute_command(*command)
+                return pipeline.execute()
+
+        return self._answered(send)
+
     def keys(self, pattern: str) -> list[bytes]:
         """Returns the keys that match ``pattern``, looked for without blocking others.
 

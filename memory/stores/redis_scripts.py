@@ -115,9 +115,9 @@ if gone > 0 then redis.call('HINCRBY', KEYS[1], 'discarded', gone) end
 return reply(gone)
 """
 
-DUMP = f"""{_PRELUDE}
-return reply({{redis.call('LRANGE', KEYS[2], 0, -1), redis.call('HGETALL', KEYS[3]),
-    redis.call('HGETALL', KEYS[4])}})
+# Goes before other commands of one transaction, to say what they are the replies of.
+STANDING = f"""{_PRELUDE}
+return reply(1)
 """
 
 # What is restored waits under two keys of its own, rows and bodies, until it is whole.
