@@ -64,7 +64,7 @@ MOST_SEEDS = 100_000
 #: What an arm may be given of another run: see ``Arm``.
 REPLAYS = ("nothing", "schedule", "mean")
 #: What a control may have to come out as.
-EXPECTED = ("same", "worse", "better")
+EXPECTED = ("same", "identical", "worse", "better")
 
 
 @dataclass

@@ -2,7 +2,8 @@
 
 from memory.archive import Amendment, Forgotten, Total
 from memory.asynchronous import AsyncMemory
-from memory.checkpoints import CheckpointUnreadable, load_checkpoint, save_checkpoint
+from memory.checkpoints import CheckpointUnreadable, load_checkpoint,
+    read_checkpoint, save_checkpoint
 from memory.codec import CorruptEntry, UnknownEvent
 from memory.control import Step, checked_law, control_step, effective_parents
 from memory.evolution import Evaluations, EvolutionaryMemory, Parent
@@ -50,6 +51,7 @@ from memory.records import (
     within,
 )
 from memory.settings import Settings, description, differences, fingerprint
+from memory.stores.dump import Dump, Snapshot
 from memory.stores.in_memory import InMemoryJournal
 from memory.stores.journal import (
     Appended,
@@ -83,6 +85,7 @@ __all__ = [
     "Descriptor",
     "Diversity",
     "Draw",
+    "Dump",
     "Entry",
     "Evaluations",
     "EvolutionaryMemory",
@@ -109,6 +112,7 @@ __all__ = [
     "Selection",
     "Settings",
     "Signal",
+    "Snapshot",
     "Solution",
     "Status",
     "Step",
@@ -139,7 +143,6 @@ __all__ = [
     "positive",
     "purge",
     "real",
-    "save_checkpoint",
     "upstream",
     "utf8",
     "validity",

@@ -67,6 +67,20 @@ class Total(NamedTuple):
     n_bytes: int
 
 
+class Discard(NamedTuple):
+    """What the journal may let go of.
+
+    Attributes:
+        seq: After which entry it was forgotten.
+        name: Id of a record, or the journal's key of an amendment.
+        is_record: Which of the two it is.
+    """
+
+    seq: int
+    name: str
+    is_record: bool
+
+
 class _Body(NamedTuple):
     """A body that is kept: its size, and when it was made in the caller's unit."""
 
@@ -92,7 +106,7 @@ class Archive:
         self._forgotten: deque[Forgotten] = deque(maxlen=LEDGER_NAMES)
         self._names: dict[str, Forgotten] = {}
         self._totals: dict[str, Total] = {}
-        self._discards: deque[tuple[int, str]] = deque()
+        self._discards: deque[Discard] = deque()
         self._living_bytes = 0
         self._dead_bytes = 0
         self._time = 0.0
@@ -119,6 +133,15 @@ class Archive:
         """Records and bytes forgotten so far, by the rule that said so."""
         return dict(self._totals)
 
+    def may_have_held(self, id: str) -> bool:
+        """Returns whether ``id`` may be that of a record that was forgotten.
+
+        It is where the ledger names it, and may be where the ledger has grown too long to
+        name them all.
+        """
+        total = sum(total.records for total in self._totals.values())
+        return id in self._names or total > len(self._forgotten)
+
     def forgotten(self, id: str) -> Forgotten | None:
         """Returns the line of ``id`` if it is among the last ``LEDGER_NAMES``."""
         return self._names.get(id)
@@ -140,7 +163,7 @@ class Archive:
         One on what is forgotten already goes with the next compaction.
         """
         if id in self._names:
-            self._discards.append((amendment.seq, f"@{amendment.key}"))
+            self._discards.append(Discard(amendment.seq, amendment.key, False))
         else:
             self._amendments.setdefault(id, []).append(amendment)
 
@@ -149,6 +172,11 @@ class Archive:
         if not self._accounts:
             self._living_bytes += n_bytes
         elif id not in self._living:
+            if self._names.pop(id, None) is not None:
+                # An id that is in use again: what it names now must stay.
+                self._discards = deque(
+                    one for one in self._discards if one[1:] != (id, True)
+                )
             self._living[id] = _Body(n_bytes, time)
             self._living_bytes += n_bytes
             self._time = max(self._time, time)
@@ -161,25 +189,25 @@ class Archive:
             self._dead_bytes += body.n_bytes
             self._dead.append((id, seq, body))
 
-    def settle(self, seq: int) -> None:
-        """Forgets what the rule forgets after entry ``seq``."""
+    def settle(self, seq: int) -> list[str]:
+        """Forgets what the rule forgets after entry ``seq``; returns the ids."""
+        gone: list[str] = []
         while self._dead:
             id_, died, body = self._dead[0]
             dead = Dead(
                 seq - died, self._time - body.time, self._dead_bytes, self._living_bytes
             )
             if not self._retention.forgets(dead):
-                return
+                break
             self._dead.popleft()
             self._dead_bytes -= body.n_bytes
             self._forget(Forgotten(id_, seq, self._reason, body.n_bytes))
+            gone.append(id_)
+        return gone
 
-    def discards(self, seq: int) -> list[str]:
-        """Returns the keys of what was forgotten by entry ``seq`` and not yet discarded.
-
-        A record is named by its id; an amendment by its own key, which begins with ``@``.
-        """
-        return [key for forgotten, key in self._discards if forgotten <= seq]
+    def discards(self, seq: int) -> list[Discard]:
+        """Returns what was forgotten by entry ``seq`` and not yet discarded."""
+        return [one for one in self._discards if one.seq <= seq]
 
     def compact(self, seq: int, upto: int, key: str) -> None:
         """Notes that entry ``seq`` says: all that was forgotten by ``upto`` is discarded.
@@ -189,9 +217,9 @@ class Archive:
             upto: Up to where the compaction went.
             key: Key of that entry, which goes with the next one.
         """
-        while self._discards and self._discards[0][0] <= upto:
+        while self._discards and self._discards[0].seq <= upto:
             self._discards.popleft()
-        self._discards.append((seq, f"@{key}"))
+        self._discards.append(Discard(seq, key, False))
         self.compacted = seq
 
     def document(self) -> dict[str, Any]:
@@ -228,10 +256,12 @@ class Archive:
             (Forgotten(*line) for line in document["forgotten"]), maxlen=LEDGER_NAMES
         )
         self._names = {line.id: line for line in self._forgotten}
+        for id_ in [*self._living, *self.kept]:
+            self._names.pop(id_, None)
         self._totals = {
             reason: Total(*total) for reason, total in document["totals"].items()
         }
-        self._discards = deque((seq, key) for seq, key in document["discards"])
+        self._discards = deque(Discard(*one) for one in document["discards"])
         self._dead_bytes = sum(body.n_bytes for _, _, body in self._dead)
         self._living_bytes = document["bytes"] - self._dead_bytes
         self._time = document["time"]
@@ -248,6 +278,6 @@ class Archive:
         self._totals[line.reason] = Total(
             before.records + 1, before.n_bytes + line.n_bytes
         )
-        self._discards.append((line.seq, line.id))
+        self._discards.append(Discard(line.seq, line.id, True))
         for amendment in self._amendments.pop(line.id, ()):
-            self._discards.append((line.seq, f"@{amendment.key}"))
+            self._discards.append(Discard(line.seq, amendment.key, False))

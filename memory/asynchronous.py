@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import ParamSpec, Self, TypeVar
 
@@ -58,7 +59,7 @@ class AsyncMemory:
             try:
                 return await asyncio.shield(running)
             except asyncio.CancelledError:
-                await asyncio.wait([running])
+                await _ended(running)
                 raise
 
     async def select(self, **options: object) -> Parent:
@@ -78,3 +79,12 @@ class AsyncMemory:
     async def sync(self) -> int:
         """Folds in what others wrote: see ``EvolutionaryMemory.sync``."""
         return await self.call(self.memory.sync)
+
+
+async def _ended(running: asyncio.Future[T]) -> None:
+    """Waits until ``running`` has ended, however often that is cancelled."""
+    while not running.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([running])
+    # Whoever wanted to know of an error has gone; an unseen one would be reported.
+    running.exception()

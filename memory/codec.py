@@ -57,13 +57,14 @@ class Rescored(NamedTuple):
 
 
 class Repeated(NamedTuple):
-    """A record was evaluated once more."""
+    """A record was evaluated once more; ``first`` is the score that it came with."""
 
     scope: str
     id: str
     key: str
     reason: str
     score: float
+    first: float
 
 
 class Retracted(NamedTuple):
@@ -253,9 +254,10 @@ def _rescored(
 
 
 def _repeated(
-    scope: str, id: object, key: object, reason: object, score: object
+    scope: str, id: object, key: object, reason: object, score: object, first: object
 ) -> Repeated:
-    return Repeated(scope, *_amended(id, key, reason), real("score", score))
+    amended = _amended(id, key, reason)
+    return Repeated(scope, *amended, real("score", score), real("first", first))
 
 
 def _retracted(scope: str, id: object, key: object, reason: object) -> Retracted:

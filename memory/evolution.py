@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self, cast
@@ -20,10 +20,10 @@ from memory import codec
 from memory.archive import Amendment, Forgotten, Total
 from memory.control import Step, checked_law, control_step
 from memory.following import COMPACT_INTERVAL_ENTRIES, Following
-from memory.grid import descriptors
+from memory.grid import cell, descriptors
 from memory.lineage import Lineage
 from memory.policies import Floats, View
-from memory.population.state import Population, Spread
+from memory.population.state import Population, Spread, evaluated
 from memory.randomness import KeyedRandom
 from memory.records import (
     LARGEST_INDEX,
@@ -220,7 +220,7 @@ class EvolutionaryMemory:
 
     @property
     def n_remembered(self) -> int:
-        """Number of scored solutions that were let in or refused, not counting copies."""
+        """Number of scored solutions, without duplicates and the copies of migration."""
         return self._population.n_remembered
 
     @property
@@ -233,6 +233,11 @@ class EvolutionaryMemory:
         """The last duplicates that were not let in: their ids and those they repeat."""
         with self._lock:
             return self._population.duplicates
+
+    @property
+    def n_duplicates(self) -> int:
+        """Number of duplicates that were not let in."""
+        return self._population.n_duplicates
 
     @property
     def kept_bytes(self) -> int:
@@ -287,8 +292,8 @@ class EvolutionaryMemory:
 
         Raises:
             TypeError: An argument has the wrong type; the message names it.
-            ValueError: An argument is out of range, or the id is taken by another
-                solution.
+            ValueError: An argument is out of range, the id is taken by another solution
+                or was forgotten, or a parent is not remembered.
         """
         with self._lock:
             return self.record(
@@ -357,8 +362,8 @@ class EvolutionaryMemory:
 
         Raises:
             TypeError: ``solution`` is not a ``Solution``.
-            ValueError: It is of another scope, is retracted, or its id is taken by
-                another solution.
+            ValueError: It is of another scope, is retracted, its id is taken by another
+                solution or was forgotten, or a parent is not remembered.
         """
         if not isinstance(solution, Solution):
             raise TypeError(f"solution must be a Solution, got {solution!r}")
@@ -378,6 +383,7 @@ class EvolutionaryMemory:
             )
         body = codec.body(solution)
         with self._lock:
+            self._require_new(solution.id)
             self._require_parents(solution)
             row = codec.row(self._event(solution, len(body)))
             key = self._key(solution.id)
@@ -432,12 +438,15 @@ class EvolutionaryMemory:
                 superseded.
         """
         number = real("score", score)
-        self._amend(
-            id,
-            reason,
-            lambda key: codec.Repeated(self.scope, id, key, reason, number),
-        )
-        return self.evaluations(id)
+        with self._lock:
+            # A failure has none, and is refused below.
+            first = self._record(utf8("id", id)).score or 0.0
+            self._amend(
+                id,
+                reason,
+                lambda key: codec.Repeated(self.scope, id, key, reason, number, first),
+            )
+            return self.evaluations(id)
 
     def retract(self, id: str, reason: str) -> Solution:
         """Takes a solution out of selection for good; its lineage stays readable.
@@ -504,12 +513,8 @@ class EvolutionaryMemory:
                 raise ValueError(
                     f"id must name a scored solution, got {id!r}, a failure"
                 )
-            scores = [solution.score]
-            for amendment in self._population.archive.amendments(id):
-                if amendment.score is not None:
-                    scores = scores if amendment.kind == "repeated" else []
-                    scores.append(amendment.score)
-            spread = _spread(scores)
+            scores = self._evaluated(id, solution.score)
+            spread = Spread.of(scores)
             error = math.nan
             if spread.n > 1:
                 error = math.sqrt(spread.squares / (spread.n - 1) / spread.n)
@@ -520,9 +525,9 @@ class EvolutionaryMemory:
         with self._lock:
             return validity(
                 {
-                    solution.id: self.evaluations(solution.id).scores
-                    for solution in self.history()
-                    if solution.score is not None
+                    record.id: self._evaluated(record.id, record.score)
+                    for record in self._records(self._kept_ids())
+                    if record.score is not None
                 }
             )
 
@@ -583,10 +588,16 @@ class EvolutionaryMemory:
 
         Raises:
             JournalTrimmed: What came before it has been trimmed.
+            KeyError: The parent was forgotten since.
             TypeError: ``draw`` is not a ``Draw``.
-            ValueError: It was made later than what this memory has folded in.
+            ValueError: It was made later than what this memory has folded in, or on an
+                island that there is not.
         """
         draw = checked_draw(draw)
+        if draw.island >= self.settings.islands:
+            raise ValueError(
+                f"draw.island must lie in [0, {self.settings.islands}), got {draw.island}"
+            )
         with self._lock:
             return self._drawn(self.past(draw.seq), draw, law=True, measure=True)
 
@@ -636,13 +647,16 @@ class EvolutionaryMemory:
             return self._population.diversity(self._where(island, 0))
 
     def living(self, island: Island = "all") -> list[Solution]:
-        """Returns the living, the best first, the oldest first on ties."""
+        """Returns the living, the best first, the oldest first on ties.
+
+        Each one once, on however many islands it has copies.
+        """
         with self._lock:
             where = self._where(island, 0)
             scores, ids = self._population.scores(where), self._population.ids(where)
             seqs = self._population.orders(where)
             order = np.lexsort((seqs, -scores))
-            return self._solutions_of([ids[slot] for slot in order])
+            return self._solutions_of(dict.fromkeys([ids[slot] for slot in order]))
 
     def best(self, island: Island | None = None) -> Solution | None:
         """Returns the best solution ever remembered, the oldest on ties.
@@ -800,20 +814,34 @@ class EvolutionaryMemory:
         if tombstone is not None:
             changes["status"] = Status(tombstone.kind)
         if solution.score is not None:
-            changes["score"] = self.evaluations(solution.id).mean
+            scores = self._evaluated(solution.id, solution.score)
+            changes["score"] = Spread.of(scores).mean
         return dataclasses.replace(solution, **changes)
+
+    def _evaluated(self, id: str, first: float) -> list[float]:
+        return evaluated(first, self._population.archive.amendments(id))
 
     def _record(self, id: str) -> Solution:
         """Returns the solution as it was remembered."""
-        solution = self._solutions.get(id)
+        archive, solution = self._population.archive, self._solutions.get(id)
+        line = archive.forgotten(id)
+        if line is not None:
+            raise KeyError(
+                f"id must name a solution, got {id!r}, which {line.reason} forgot"
+            )
         if solution is None:
-            solution = self._records([id], required=True)[0]
-            self._solutions[id] = solution
+            found = self._records([id])
+            if not found:
+                raise KeyError(f"id must name a solution, got {id!r}")
+            self._solutions[id] = solution = found[0]
             self._forget_the_dead()
         return solution
 
-    def _records(self, ids: Sequence[str], *, required: bool = False) -> list[Solution]:
+    def _records(self, ids: Iterable[str]) -> list[Solution]:
         """Returns those of ``ids`` that are kept, as they were remembered."""
+        archive = self._population.archive
+        # What is forgotten stays in the journal until the next compaction.
+        ids = [id_ for id_ in ids if archive.forgotten(id_) is None]
         missing = [id_ for id_ in ids if id_ not in self._solutions]
         bodies = self._following.journal.fetch([self._key(id_) for id_ in missing])
         found = {
@@ -821,34 +849,32 @@ class EvolutionaryMemory:
             for id_, body in zip(missing, bodies, strict=True)
             if body is not None
         }
-        if required and len(found) < len(missing):
-            gone = next(id_ for id_ in missing if id_ not in found)
-            line = self._population.archive.forgotten(gone)
-            why = "" if line is None else f", which {line.reason} forgot"
-            raise KeyError(f"id must name a solution, got {gone!r}{why}")
         both = {**found, **{i: self._solutions[i] for i in ids if i in self._solutions}}
         return [both[id_] for id_ in ids if id_ in both]
 
-    def _solutions_of(self, ids: Sequence[str]) -> list[Solution]:
+    def _solutions_of(self, ids: Iterable[str]) -> list[Solution]:
         return [self._amended(record) for record in self._records(ids)]
 
     def _kept_ids(self, after: int = 0) -> list[str]:
         """Returns the ids of what was remembered after an entry, in their order."""
         ids: list[str] = []
-        journal = self._following.journal
-        try:
-            entries = journal.read(after)
-        except JournalTrimmed as error:
-            after = error.first - 1
-            ids += [*self._population.archive.kept, *self._population.ids()]
-            entries = journal.read(after)
-        while entries:
+        population = self._population
+        while after < population.seq:
+            try:
+                entries = self._following.journal.read(after)
+            except JournalTrimmed as error:
+                after = error.first - 1
+                if population.archive.accounts:
+                    ids += [*population.archive.kept, *population.ids()]
+                continue
             for number, row in entries:
                 fields = codec.fields(row, number)
+                # What others have written since is for the next ``sync``.
+                if number > population.seq:
+                    break
                 if fields[1] == self.scope and fields[0] in codec.RECORDS:
                     ids.append(fields[2])
             after = entries[-1].seq
-            entries = journal.read(after)
         return list(dict.fromkeys(ids))
 
     def _require_parents(self, solution: Solution) -> None:
@@ -856,16 +882,26 @@ class EvolutionaryMemory:
         unknown = [
             id_
             for id_ in solution.parent_ids
-            if id_ not in self._solutions and id_ not in self._population
+            if id_ not in self._solutions
+            and id_ not in self._population
+            and not self._population.archive.may_have_held(id_)
         ]
-        # Under a rule that forgets, a parent may have been.
-        if unknown and not self._population.archive.accounts:
+        if unknown:
             bodies = self._following.journal.fetch([self._key(id_) for id_ in unknown])
             for id_, body in zip(unknown, bodies, strict=True):
                 if body is None:
                     raise ValueError(
                         f"parent_ids must name solutions that are remembered, got {id_!r}"
                     )
+
+    def _require_new(self, id_: str) -> None:
+        """Refuses an id whose solution was forgotten and is gone from the journal."""
+        line = self._population.archive.forgotten(id_)
+        if (
+            line is not None
+            and self._following.journal.fetch([self._key(id_)])[0] is None
+        ):
+            raise ValueError(f"id must be new, got {id_!r}, which {line.reason} forgot")
 
     def _check_same(self, solution: Solution, key: str, body: bytes) -> None:
         """Refuses a solution whose id another one has."""
@@ -894,6 +930,9 @@ class EvolutionaryMemory:
         if solution.score is None:
             return codec.Failed(self.scope, solution.id, draw, size, time)
         apart = settings.islands > 1
+        values = descriptors(settings.axes, solution.text, solution.score)
+        # Found out by the fold, a wrong bin would be in the journal for ever.
+        cell(settings.axes, values)
         return codec.Remembered(
             self.scope,
             solution.id,
@@ -906,17 +945,18 @@ class EvolutionaryMemory:
             self._origin(solution) if apart and solution.island is None else None,
             solution.generation if apart else 0,
             text_key(solution.text) if apart or settings.deduplicate else "",
-            descriptors(settings.axes, solution.text, solution.score),
+            values,
             time,
         )
 
     def _origin(self, solution: Solution) -> int | None:
         """Returns the island of the first parent, as far as it is known here."""
         draw = solution.provenance.draw
-        if draw is not None and draw.island != WHOLE:
+        # A draw may be of another population, with more islands.
+        if draw is not None and WHOLE < draw.island < self.settings.islands:
             return draw.island
         parents = solution.parent_ids
-        return self._population.home(parents[0]) if parents else None
+        return self._population.last_home(parents[0]) if parents else None
 
     def _key(self, id_: str) -> str:
         return self._following.key("record", id_)
@@ -967,10 +1007,3 @@ def _inputs(inputs: Sequence[str]) -> tuple[str, ...]:
     if isinstance(inputs, str) or not isinstance(inputs, Sequence):
         raise TypeError(f"inputs must be a sequence of strings, got {inputs!r}")
     return tuple(inputs)
-
-
-def _spread(scores: Sequence[float]) -> Spread:
-    spread = Spread(1, scores[0], 0.0)
-    for score in scores[1:]:
-        spread = spread.with_(score)
-    return spread

@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, Generic, Protocol, TypeVar
 
 from memory import codec
-from memory.archive import GRACE_ENTRIES, Archive
+from memory.archive import GRACE_ENTRIES, Archive, Discard
 from memory.records import count
 from memory.settings import differences, fingerprint
 from memory.stores.journal import (
@@ -22,6 +23,7 @@ from memory.stores.journal import (
     Entry,
     Journal,
     JournalTrimmed,
+    JournalUnavailable,
     JournalUnreadable,
 )
 
@@ -110,20 +112,15 @@ class Following(Generic[F]):
 
         One round trip: the answer holds all that others wrote in between.
         """
-        while True:
-            try:
-                appended = self.journal.append_and_read(key, row, body, self.fold.seq)
-                break
-            except JournalTrimmed:
-                # Others have gone on, and what lies between is in their snapshot.
-                self.fold = self._attached()
-                self.sync()
-        self._fold(appended.entries)
+        new = self._append(key, row, body)
         if self._interval is not None:
             since = max(self._snapshot_seq, self.fold.archive.compacted)
             if self.fold.seq - since >= self._interval:
-                self.compact()
-        return appended.new
+                # The entry is in the journal, whatever becomes of this; the next append
+                # tries again.
+                with suppress(JournalUnavailable):
+                    self.compact()
+        return new
 
     def sync(self) -> int:
         """Folds in what the journal holds beyond ``seq``; returns how many entries."""
@@ -148,13 +145,13 @@ class Following(Generic[F]):
         archive = self.fold.archive
         upto = max(0, self.fold.seq - GRACE_ENTRIES)
         if archive.accounts:
-            keys = [self._discarded(name) for name in archive.discards(upto)]
+            keys = [self._key_of(discard) for discard in archive.discards(upto)]
             if keys:
                 self.journal.discard(keys)
                 key = self.key("compacted", str(self.fold.seq))
-                row = codec.row(codec.Compacted(self.scope, upto, key))
-                appended = self.journal.append_and_read(key, row, b"", self.fold.seq)
-                self._fold(appended.entries)
+                self._append(
+                    key, codec.row(codec.Compacted(self.scope, upto, key)), b""
+                )
         self.journal.save_snapshot(self.fold.seq, self._snapshot(), self._prefix)
         self._snapshot_seq = self.fold.seq
         return self.journal.trim(upto) if archive.accounts else 0
@@ -175,14 +172,31 @@ class Following(Generic[F]):
                 f"got {seq}"
             )
         try:
-            return self._refolded(self._new(None), seq)
+            return self._refolded(self._from_rows(), seq)
         except JournalTrimmed:
             past = self._from_snapshot()
             if past is None or past.seq > seq:
                 raise
             return self._refolded(past, seq)
 
+    def _append(self, key: str, row: bytes, body: bytes) -> bool:
+        while True:
+            try:
+                appended = self.journal.append_and_read(key, row, body, self.fold.seq)
+                break
+            except JournalTrimmed:
+                # Others have gone on, and what lies between is in their snapshot.
+                self.fold = self._attached()
+                self.sync()
+        self._fold(appended.entries)
+        return appended.new
+
     def _refolded(self, fold: F, seq: int) -> F:
+        if fold.seq > seq:
+            raise JournalTrimmed(
+                f"entry {seq} has been trimmed, and scope {self.scope!r} begins later",
+                fold.seq + 1,
+            )
         while fold.seq < seq:
             for number, row in self.journal.read(fold.seq, min(LIMIT, seq - fold.seq)):
                 fold.apply(number, row)
@@ -195,27 +209,62 @@ class Following(Generic[F]):
                 try:
                     self.fold.apply(seq, row)
                 except BaseException:
-                    self.fold = self._refolded(self._attached(seq - 1), seq - 1)
+                    self._recover(seq - 1)
                     raise
             if len(entries) < LIMIT:
                 break
             entries = self.journal.read(self.fold.seq)
 
-    def _attached(self, latest: int | None = None) -> F:
-        """Returns where to begin: the snapshot, if it is not later than ``latest``."""
+    def _recover(self, seq: int) -> None:
+        """Makes the fold what it was after entry ``seq``, or later if that is gone."""
+        # Should this fail too, what is there is whole, and the next call reads on.
+        self.fold = self._new(None)
+        try:
+            fold = self._from_snapshot()
+            if fold is None or fold.seq > seq:
+                fold = self._from_rows()
+            self.fold = self._refolded(fold, seq)
+        except JournalTrimmed:
+            self.fold = self._attached()
+
+    def _attached(self) -> F:
+        """Returns where to begin: the snapshot, or before the first row of the scope."""
         fold = self._from_snapshot()
-        if fold is not None and (latest is None or fold.seq <= latest):
+        if fold is not None:
             self._snapshot_seq = fold.seq
             return fold
+        try:
+            return self._from_rows()
+        except JournalTrimmed as error:
+            raise JournalUnreadable(
+                f"the first rows of scope {self.scope!r} have been trimmed, and it has no "
+                "snapshot"
+            ) from error
+
+    def _from_rows(self) -> F:
+        """Returns an empty fold that stands before the first row of the scope.
+
+        Raises:
+            JournalTrimmed: That row has been trimmed.
+        """
         fold = self._new(None)
-        if latest is None:
-            try:
-                self.journal.read(0, 1)
-            except JournalTrimmed as error:
-                # A scope that began after the trimming; one that was there before would
-                # have kept its rows, or has a snapshot.
-                fold.seq = error.first - 1
+        try:
+            self.journal.read(0, 1)
+        except JournalTrimmed as error:
+            # A scope may have begun after the trimming.
+            if not self._begins_behind(error.first - 1):
+                raise
+            fold.seq = error.first - 1
         return fold
+
+    def _begins_behind(self, seq: int) -> bool:
+        """Returns whether the first row of the scope behind ``seq`` is its very first."""
+        while entries := self.journal.read(seq):
+            for seq, row in entries:
+                kind, scope = codec.fields(row, seq)[:2]
+                if scope == self.scope:
+                    return bool(kind == "configured/1")
+        return False
 
     def _from_snapshot(self) -> F | None:
         found = self.journal.load_snapshot(self._prefix)
@@ -243,13 +292,18 @@ class Following(Generic[F]):
         )
         return _MAGIC + _checksum(packed) + packed
 
-    def _discarded(self, name: str) -> str:
+    def _key_of(self, discard: Discard) -> str:
         """Returns the journal's key of what the archive lets go of."""
-        return name[1:] if name.startswith("@") else self.key("record", name)
+        name = discard.name
+        return self.key("record", name) if discard.is_record else name
 
     def _configure(self, described: Mapping[str, Any]) -> None:
         # First a place among those whose snapshots hold up trimming, then the entry.
         self.journal.save_snapshot(0, b"", self._prefix)
+        if not self._new(None).archive.accounts:
+            # A scope that keeps all keeps its rows, whatever others in the journal trim:
+            # they are its list of the dead. This reader never moves on.
+            self.journal.save_snapshot(0, b"", f"rows:{self._prefix}")
         key = f"configured:{self._prefix}"
         row = codec.row(codec.Configured(self.scope, self._fingerprint))
         if self.journal.append(key, row, codec.document(described)):

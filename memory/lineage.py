@@ -25,10 +25,21 @@ class Lineage:
         return iter(self._parents)
 
     def add(self, id: str, parent_ids: Iterable[str]) -> None:
-        """Adds a solution and its parents, the first one foremost; once is enough."""
+        """Adds a solution and its parents, the first one foremost; once is enough.
+
+        Raises:
+            ValueError: It would descend from itself.
+        """
         if id in self._parents:
             return
-        self._parents[id] = parents = tuple(parent_ids)
+        parents = tuple(parent_ids)
+        # Who was not named as a parent before has no descendants yet.
+        below = (id, *self.descendants(id)) if id in self._children else (id,)
+        if any(parent in below for parent in parents):
+            raise ValueError(
+                f"parent_ids must name nobody who descends from {id!r}, got {parents!r}"
+            )
+        self._parents[id] = parents
         for parent in parents:
             self._children.setdefault(parent, []).append(id)
 

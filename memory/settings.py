@@ -29,6 +29,8 @@ from memory.records import count, flag, within
 from memory.retention.keep_all import KeepAll
 from memory.scaling.rank import Rank
 from memory.selection.boltzmann import Boltzmann
+from memory.selection.cells import Cells
+from memory.survival.cell_aware import CellAware
 from memory.survival.worst import Worst
 from memory.temperature.fixed import Fixed
 from memory.topology.ring import Ring
@@ -40,7 +42,7 @@ MIGRATION_UNITS = ("adds", "generations", "largest_island")
 
 #: What a policy of each room must have: methods, and values of a type.
 _METHODS: dict[str, tuple[str, ...]] = {
-    "diversity": ("features", "tracker", "measure"),
+    "diversity": ("features", "tracker", "measure", "distance"),
     "scaling": ("scale",),
     "temperature": ("control",),
     "selection": ("probabilities", "draw"),
@@ -73,8 +75,9 @@ class Settings:
             are copied to others; zero for never.
         migration_unit: ``"adds"``, ``"generations"`` or ``"largest_island"``.
         migration_rate: Share of an island that migrates, at least one, in ``(0, 1]``.
-        migration_relays: Whether copies of one pass count for the next islands, and
-            copies use up the share of an island, as in LoongFlow.
+        migration_relays: Whether copies of one pass count for the next islands, copies
+            use up the share of an island and are no elites, as in LoongFlow. Without
+            ``quota`` they then exceed the capacity until the next arrival.
         deduplicate: Whether a text that is alive already, but for white space at the end
             of lines and around it, is recorded and not let in.
         axes: Axes of the MAP-Elites grid; none for no grid.
@@ -155,6 +158,12 @@ class Settings:
             object.__setattr__(self, name, value)
 
     def _check_policies(self) -> None:
+        # Found out at the first full island, it would be too late.
+        for needy in (self.selection, self.survival):
+            if isinstance(needy, Cells | CellAware) and not self.axes:
+                raise ValueError(
+                    f"axes must not be empty for {type(needy).__name__}, got none"
+                )
         for room, methods in _METHODS.items():
             policy = getattr(self, room)
             for method in methods:

@@ -18,7 +18,6 @@ from experiments.commands.options import chosen, reproducing, study_arguments
 from experiments.composition import ConfigurationError
 from experiments.leverage import leverages
 from experiments.registration import deviations, registered
-from experiments.report.inputs import Population
 from experiments.study import Arm, Contrast, Control, Study
 
 
@@ -57,7 +56,10 @@ def written(study: Study, folder: Path, reproduce: str) -> Path:
             f"{shared} of its {len(wanted)} cells; boltzmem run computes what is missing"
         )
     pairs: list[Contrast | Control] = [*study.contrasts, *study.controls]
-    populations = {arm.name: _population(arm) for arm in study.arms}
+    populations = {
+        arm.name: page.Population(arm.settings.capacity, _shared(arm))
+        for arm in study.arms
+    }
     caps = {number for population in populations.values() for number in population}
     plan = registered(folder)
     return page.write(
@@ -95,11 +97,11 @@ def written(study: Study, folder: Path, reproduce: str) -> Path:
     )
 
 
-def _population(arm: Arm) -> Population:
-    """Returns how many solutions ``arm`` has to choose from."""
+def _shared(arm: Arm) -> int:
+    """Returns how many solutions one draw of ``arm`` chooses from at most."""
     settings = arm.settings
     islands = settings.islands if settings.quota else 1
-    return Population(settings.capacity, -(-settings.capacity // islands))
+    return -(-settings.capacity // islands)
 
 
 def _parameters(study: Study) -> dict[str, tuple[str, ...]]:

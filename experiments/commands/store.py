@@ -18,10 +18,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+import memory
 from experiments.composition import ConfigurationError
-from memory.checkpoints import read_checkpoint, save_checkpoint
-from memory.stores.journal import PopulationSize
-from memory.stores.urls import list_populations, open_journal, purge
+from memory import read_checkpoint
 
 ACTIONS = ("status", "purge", "checkpoint", "restore")
 # Wide enough that nothing is cut where no person's terminal sets the width.
@@ -65,7 +64,7 @@ def _place(parser: argparse.ArgumentParser, name: str = "") -> None:
 
 
 def _status(options: argparse.Namespace) -> int:
-    sizes = list_populations(options.url)
+    sizes = memory.list_populations(options.url)
     if sizes:
         _show(sizes)
     else:
@@ -78,15 +77,15 @@ def _purge(options: argparse.Namespace) -> int:
     if not options.yes and not _confirmed():
         print("nothing was purged")
         return 1
-    size = purge(options.url, options.name)
+    size = memory.purge(options.url, options.name)
     print(f"purged {_shown(size.name)} of {size.entries} entries")
     return 0
 
 
 def _checkpoint(options: argparse.Namespace) -> int:
     size = _found(options.url, options.name)
-    with open_journal(options.url, size.name) as journal:
-        save_checkpoint(journal, options.file)
+    with memory.open_journal(options.url, size.name) as journal:
+        memory.save_checkpoint(journal, options.file)
     print(options.file)
     return 0
 
@@ -96,19 +95,19 @@ def _restore(options: argparse.Namespace) -> int:
     dump = read_checkpoint(options.file)
     if options.url == "memory:":
         raise ValueError("url must name a store that outlives a process")
-    with open_journal(options.url, options.name) as journal:
+    with memory.open_journal(options.url, options.name) as journal:
         journal.restore(dump)
     _show([_found(options.url, options.name)])
     return 0
 
 
-def _found(url: str, name: str) -> PopulationSize:
+def _found(url: str, name: str) -> memory.PopulationSize:
     """Returns what the population ``name`` takes up.
 
     Raises:
         LookupError: There is none.
     """
-    for size in list_populations(url):
+    for size in memory.list_populations(url):
         if size.name == name:
             return size
     raise LookupError(f"the store holds no population called {_shown(name)}")
@@ -125,7 +124,7 @@ def _confirmed() -> bool:
         return False
 
 
-def _show(sizes: list[PopulationSize]) -> None:
+def _show(sizes: list[memory.PopulationSize]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("name", overflow="fold")
     columns = ("entries", "rows", "bodies", "readers", "bytes")

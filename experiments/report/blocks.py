@@ -30,6 +30,7 @@ def answers(page_input: PageInput, findings: Findings) -> Mapping[str, list[Row]
         tasks=False,
     )
     found: dict[str, list[Row]] = {}
+    shown = measures(findings)
     for plan, verdict in zip(page_input.contrasts, findings.verdicts, strict=True):
         said = answer(plan.title, verdict)
         block: Row = {
@@ -46,6 +47,9 @@ def answers(page_input: PageInput, findings: Findings) -> Mapping[str, list[Row]
                 findings.dials,
                 page_input.leverage.get((plan.arm, plan.base)),
                 page_input.population,
+            ),
+            "measured": sentences.measured(
+                shown, findings.measured, plan.arm, plan.base
             ),
         }
         found.setdefault(plan.group, []).append(block)
@@ -125,6 +129,7 @@ def sensitivity(page_input: PageInput, findings: Findings) -> list[Row]:
 def controls(page_input: PageInput, findings: Findings) -> list[Row]:
     """Returns a block a control."""
     pairs = zip(page_input.controls, findings.controls, strict=True)
+    shown = measures(findings)
     return [
         {
             "title": plan.title,
@@ -135,6 +140,9 @@ def controls(page_input: PageInput, findings: Findings) -> list[Row]:
                 checked.verdict, checked.expected, passed=checked.passed
             ),
             **_effect(checked.verdict),
+            "measured": sentences.measured(
+                shown, findings.measured, plan.arm, plan.base
+            ),
             "tasks": words.several(len(plan.tasks), "task") if plan.tasks else "",
         }
         for plan, checked in pairs

@@ -12,6 +12,7 @@ from experiments.statistics.control import Expected
 #: What a control may be expected to come out as.
 EXPECTED: Mapping[str, Expected] = {
     "same": Expected.SAME,
+    "identical": Expected.IDENTICAL,
     "better": Expected.BETTER,
     "worse": Expected.WORSE,
 }
@@ -48,7 +49,7 @@ class Control(NamedTuple):
         arm: Name of the arm.
         base: Name of what it is compared with.
         title: What it is, such as "A/A: the same arm under other random numbers".
-        expected: One of "same", "worse" and "better".
+        expected: One of "same", "identical", "worse" and "better".
         tasks: The tasks registered for it; all if empty.
     """
 

@@ -15,9 +15,25 @@ from experiments import table
 from experiments.figures import style
 from experiments.report import blocks, cards, sentences, tables, words
 from experiments.report.findings import Findings, find
-from experiments.report.inputs import Arm, Contrast, Control, Leverage, PageInput
+from experiments.report.inputs import (
+    Arm,
+    Contrast,
+    Control,
+    Leverage,
+    PageInput,
+    Population,
+)
 
-__all__ = ["Arm", "Contrast", "Control", "Leverage", "PageInput", "html", "write"]
+__all__ = [
+    "Arm",
+    "Contrast",
+    "Control",
+    "Leverage",
+    "PageInput",
+    "Population",
+    "html",
+    "write",
+]
 
 _FOLDER = Path(__file__).parent
 

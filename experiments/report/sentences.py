@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import pandas as pd
+
 from experiments.report.findings import Dial
 from experiments.report.inputs import Leverage
+from experiments.report.measures import Measure
 from experiments.report.words import change, figures, fine, percent, several, steps
 from experiments.statistics.aggregate import Behaviour
 from experiments.statistics.control import Expected
@@ -138,6 +141,25 @@ def why(
     return " ".join(sentences)
 
 
+def measured(
+    measures: Mapping[str, Measure], means: pd.DataFrame, arm: str, base: str
+) -> str:
+    """Returns what else two arms were measured by: "Memory kept 7 kB against 98 kB."
+
+    Args:
+        measures: The measures to speak of, by name.
+        means: Their means, a row an arm.
+        arm: Name of the arm.
+        base: Name of its base.
+    """
+    said = []
+    for name, measure in measures.items():
+        one, other = (measure.text(float(means.loc[who, name])) for who in (arm, base))
+        both = f"{one} in both" if one == other else f"{one} against {other}"
+        said.append(f"{measure.title} {both}.")
+    return " ".join(said)
+
+
 def exceptions(verdict: Verdict, margin: float) -> str:
     """Returns the tasks on which an arm that is no better on average stands apart.
 
@@ -223,6 +245,8 @@ def control(verdict: Verdict, expected: Expected, *, passed: bool) -> str:
     """Returns how a control came out."""
     start = f"{verdict.words}"
     wanted = f"must be {expected}"
+    if expected is Expected.IDENTICAL and passed:
+        return f"{start}, {wanted}: every paired difference is exactly 0"
     if expected is Expected.SAME and verdict.identical and passed:
         return f"{start}: both drew the same random numbers, so it tested nothing"
     return f"{start}, {wanted}"

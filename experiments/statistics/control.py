@@ -19,12 +19,14 @@ class Expected(StrEnum):
     """What a control must come out as."""
 
     SAME = "neither better nor worse"
+    IDENTICAL = "identical in every run"
     BETTER = "better"
     WORSE = "worse"
 
 
 _PASSES = {
     Expected.SAME: (Outcome.EQUIVALENT, Outcome.INCONCLUSIVE),
+    Expected.IDENTICAL: (Outcome.EQUIVALENT,),
     Expected.BETTER: (Outcome.BETTER,),
     Expected.WORSE: (Outcome.WORSE,),
 }
@@ -61,7 +63,9 @@ def control_verdict(
 
     An A/A control fails by chance in ``alpha`` of all studies. It fails, too, if no run
     finished, as does every control; one that is identical passes, and its verdict says
-    so: the two arms then shared the stream that should have told them apart.
+    so: the two arms then shared the stream that should have told them apart. Where that
+    is the point, as with two arms that differ in nothing that decides, identity itself
+    is expected, and any difference at all fails.
 
     Args:
         values: As in ``family.verdicts``.
@@ -95,6 +99,8 @@ def control_verdict(
     )
     nothing_ran = verdict.identical and verdict.outcome is Outcome.INCONCLUSIVE
     passed = verdict.outcome in _PASSES[expected] and not nothing_ran
+    if expected is Expected.IDENTICAL:
+        passed = passed and verdict.identical
     return Control(verdict, expected, passed)
 
 

@@ -77,16 +77,15 @@ def _old(tiers: Tiers, recent_tokens: int) -> list[str]:
         if kept > recent_tokens:
             break
         recent.update(dict.fromkeys(tiers.groups.members(id_)))
-    return [
-        id_
-        for id_ in ids
-        if id_ not in recent
-        and not tiers.is_pinned(id_)
-        and not tiers.groups.is_open(id_)
-        and all(
-            tiers.tier(member) is Tier.SHORT for member in tiers.groups.members(id_)
-        )
-    ]
+    return [id_ for id_ in ids if id_ not in recent and _may_go(tiers, id_)]
+
+
+def _may_go(tiers: Tiers, id: str) -> bool:
+    """Returns whether ``id`` and all that belong to it may be compressed."""
+    return not tiers.groups.is_open(id) and all(
+        tiers.tier(member) is Tier.SHORT and not tiers.is_pinned(member)
+        for member in tiers.groups.members(id)
+    )
 
 
 def _cost(tiers: Tiers, id: str, chosen: dict[str, None]) -> int:
@@ -114,4 +113,4 @@ def _in_order(tiers: Tiers, chosen: dict[str, None]) -> list[str]:
 def _of_tier(tiers: Tiers, tier: Tier, chosen: dict[str, None]) -> Sequence[str]:
     """Returns what is chosen of a tier, the oldest first."""
     ids = [id_ for id_ in chosen if tiers.tier(id_) is tier]
-    return sorted(ids, key=lambda id_: tiers.place(id_).seq)
+    return sorted(ids, key=lambda id_: tiers.place(id_).order)

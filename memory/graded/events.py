@@ -7,7 +7,7 @@ hold. What an event says of several messages it says of all at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from memory import codec
 from memory.graded.messages import Role
@@ -129,7 +129,13 @@ def _added(
     tokens: object,
     named: Mapping[str, Any] = codec.NOTHING,
 ) -> Added:
-    event = Added(scope, utf8("id", id), Role(role), count("tokens", tokens), **named)
+    event = Added(
+        scope,
+        utf8("id", id),
+        Role(utf8("role", role)),
+        count("tokens", tokens),
+        **named,
+    )
     if not named:
         return event
     return event._replace(
@@ -189,10 +195,9 @@ GRADED: dict[str, Callable[..., Event]] = {
     "removed/1": _removed,
     "tasked/1": _tasked,
     "cleared/1": _cleared,
+    # A message has no score: it is not rescored, nor evaluated once more.
     **{
-        kind: codec.SHARED[kind]  # type: ignore[dict-item]
+        kind: cast("Callable[..., Shared]", codec.SHARED[kind])
         for kind in ("configured/1", "compacted/1", "retracted/1", "superseded/1")
     },
 }
-#: Kinds whose row is that of a message, with its id behind the scope.
-RECORDS = ("added/1", "compressed/1")

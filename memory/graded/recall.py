@@ -1,8 +1,8 @@
 """Recall: which of the remembered answer a question, and why.
 
-The score of a record is a weighted sum of its parts, each in ``[0, 1]``:
+The score of a record is the sum of three parts,
 
-    score = relevance * r + recency * 2^(-age / half_life) + tier * t
+    score = relevance * r + recency * 2^(-age / half_life) + weight of its tier
 
 with ``r`` its lexical relevance over the largest among the candidates. At no temperature
 the best are recalled: the same question twice has the same answer. At a temperature,
@@ -28,13 +28,13 @@ class Recallable(NamedTuple):
 
     Attributes:
         relevance: ``(n,)`` finite relevances, not negative, of any scale.
-        ages: ``(n,)`` ages in journal entries, not negative.
-        tiers: ``(n,)`` weights of their tiers, finite.
+        ages: ``(n,)`` messages that came after each, not negative.
+        tiers: ``(n,)`` their tiers: 0 short, 1 medium, 2 long.
     """
 
     relevance: Floats
     ages: Integers
-    tiers: Floats
+    tiers: Integers
 
 
 class Reason(NamedTuple):
@@ -72,8 +72,10 @@ class Recall:
     Args:
         relevance: Weight of the relevance, not negative.
         recency: Weight of the recency, not negative.
-        half_life_entries: Age at which the recency is a half, positive.
-        tier: Weight of the tier, not negative.
+        half_life_messages: Age at which the recency is a half, positive.
+        short: Weight of the short-term tier, not negative.
+        medium: Weight of the medium-term tier, not negative.
+        long: Weight of the long-term tier, not negative.
         temperature: Temperature of the draw, in units of score; ``None`` takes the best.
 
     Raises:
@@ -83,18 +85,20 @@ class Recall:
 
     relevance: float = 1.0
     recency: float = 0.1
-    half_life_entries: float = 100.0
-    tier: float = 0.1
+    half_life_messages: float = 100.0
+    short: float = 0.0
+    medium: float = 0.05
+    long: float = 0.1
     temperature: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("relevance", "recency", "tier"):
+        for name in ("relevance", "recency", "short", "medium", "long"):
             weight = real(name, getattr(self, name))
             if weight < 0.0:
                 raise ValueError(f"{name} must not be negative, got {weight!r}")
             object.__setattr__(self, name, weight)
-        half_life = positive("half_life_entries", self.half_life_entries)
-        object.__setattr__(self, "half_life_entries", half_life)
+        half_life = positive("half_life_messages", self.half_life_messages)
+        object.__setattr__(self, "half_life_messages", half_life)
         if self.temperature is not None:
             temperature = positive("temperature", self.temperature)
             object.__setattr__(self, "temperature", temperature)
@@ -134,8 +138,8 @@ class Recall:
         parts = np.stack(
             [
                 self.relevance * relevance,
-                self.recency * np.exp2(-candidates.ages / self.half_life_entries),
-                self.tier * candidates.tiers,
+                self.recency * np.exp2(-candidates.ages / self.half_life_messages),
+                np.array([self.short, self.medium, self.long])[candidates.tiers],
             ]
         )
         return np.vstack([parts.sum(axis=0), parts])

@@ -45,12 +45,12 @@ class Place(NamedTuple):
     """What the fold knows of a message in a tier.
 
     Attributes:
-        seq: Its place in the journal, which is its age.
+        order: How many messages and summaries of this memory came before it.
         role: Who speaks.
         tokens: What it takes up.
     """
 
-    seq: int
+    order: int
     role: Role
     tokens: int
 
@@ -114,7 +114,7 @@ class Tiers:
             return tuple(places)
         # What was committed late may be old.
         if self._sorted is None:
-            self._sorted = tuple(sorted(places, key=lambda id_: places[id_].seq))
+            self._sorted = tuple(sorted(places, key=lambda id_: places[id_].order))
         return self._sorted
 
     def tokens(self, tier: Tier) -> int:
@@ -124,6 +124,11 @@ class Tiers:
     def size(self, tier: Tier) -> int:
         """Returns the number of messages in a tier."""
         return len(self._places[tier])
+
+    @property
+    def order(self) -> int:
+        """Number of messages and summaries that were ever in a tier."""
+        return self.n_added + self.n_compressions
 
     @property
     def system(self) -> tuple[str, ...]:
@@ -221,8 +226,8 @@ class Tiers:
         """Takes over what ``document`` returned; to be called on new tiers."""
         for tier in Tier:
             places = {
-                id_: Place(seq, Role(role), tokens)
-                for id_, seq, role, tokens in document["places"][tier]
+                id_: Place(order, Role(role), tokens)
+                for id_, order, role, tokens in document["places"][tier]
             }
             self._places[tier] = places
             self._tokens[tier] = sum([place.tokens for place in places.values()])
@@ -277,11 +282,13 @@ class Tiers:
     def _add(self, seq: int, event: Added) -> None:
         if event.id in self:
             raise ValueError(f"id must be new, got {event.id!r} once more")
-        self._enter(Tier.SHORT, event.id, Place(seq, event.role, event.tokens))
+        place = Place(self.order, event.role, event.tokens)
+        self._enter(Tier.SHORT, event.id, place)
         self.groups.add(event.id, event.calls, event.answers, event.progress)
         if event.role is Role.SYSTEM:
             self._system[event.id] = None
-        elif event.role is Role.USER:
+        elif event.role is Role.USER and not event.answers and not event.progress:
+            # Some interfaces send the outputs of tools in the user's name.
             self._users[event.id] = None
         self.n_added += 1
         self.archive.born(event.id, event.size, event.time)
@@ -294,7 +301,8 @@ class Tiers:
             return
         for id_ in event.ids:
             self._leave(id_, seq)
-        self._enter(Tier.MEDIUM, event.id, Place(seq, Role.ASSISTANT, event.tokens))
+        place = Place(self.order, Role.ASSISTANT, event.tokens)
+        self._enter(Tier.MEDIUM, event.id, place)
         self.n_compressions += 1
         self.failures = 0
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -26,7 +27,6 @@ FIRST_PLACES = 256
 
 _ARRAYS: dict[str, type] = {
     "scores": np.float64,
-    "means": np.float64,
     "weights": np.float64,
     "seqs": np.int64,
     "elites": np.bool_,
@@ -44,7 +44,6 @@ class Member(NamedTuple):
     Attributes:
         id: Id of the solution.
         score: The score it is ranked by.
-        mean: Mean of its evaluations.
         weight: Weight as the user gave it.
         features: What the diversity metric keeps of it.
         text: Key of its normalised text; empty where duplicates do not matter.
@@ -54,7 +53,6 @@ class Member(NamedTuple):
 
     id: str
     score: float
-    mean: float
     weight: float
     features: Features
     text: str = ""
@@ -88,8 +86,10 @@ class Deme:
         self._elite_size = elite_size
         self.capacity = capacity
         self.ids: list[str] = []
+        self.slots: dict[str, int] = {}
         self.features: list[Features] = []
         self.texts: list[str] = []
+        self._n_of_text: dict[str, int] = {}
         self._arrays: dict[str, NDArray[Any]] = {
             name: np.zeros(0, dtype=kind) for name, kind in _ARRAYS.items()
         }
@@ -110,6 +110,10 @@ class Deme:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def has_text(self, text: str) -> bool:
+        """Returns whether one of the living has the normalised text of this key."""
+        return text in self._n_of_text
+
     def array(self, name: str) -> NDArray[Any]:
         """Returns the ``(n,)`` array ``name`` of the living, read-only."""
         return self._seen[name][: len(self.ids)]
@@ -120,7 +124,6 @@ class Deme:
         return Member(
             self.ids[slot],
             float(arrays["scores"][slot]),
-            float(arrays["means"][slot]),
             float(arrays["weights"][slot]),
             self.features[slot],
             self.texts[slot],
@@ -184,7 +187,6 @@ class Deme:
             self._allocate(2 * n)
         arrays = self._arrays
         arrays["scores"][n] = member.score
-        arrays["means"][n] = member.mean
         arrays["weights"][n] = member.weight
         arrays["seqs"][n] = order
         arrays["elites"][n] = False
@@ -199,16 +201,12 @@ class Deme:
         n = len(self.ids) + (staged is not None)
         seen = self._seen
         gridded = bool(self._settings.axes)
-        features = [*self.features, staged.features] if staged else self.features
-        distance = self._settings.diversity.distance
         return Candidates(
             seen["scores"][:n],
             seen["seqs"][:n],
             seen["cells"][:n] if gridded else None,
             self._champions_then() if gridded else None,
-            lambda index: np.array(
-                [distance(features[index], other) for other in features]
-            ),
+            self._distances,
         )
 
     def touch(self, seq: int) -> None:
@@ -228,7 +226,7 @@ class Deme:
         arrays = self._arrays
         if self._settings.axes:
             arrays["champions"][: n + 1] = self._champions_then()
-        if not member.copy:
+        if not (member.copy and self._settings.migration_relays):
             admit(
                 n,
                 arrays["scores"][: n + 1],
@@ -236,9 +234,12 @@ class Deme:
                 arrays["elites"][: n + 1],
                 self._elite_size,
             )
+        self.slots[member.id] = n
         self.ids.append(member.id)
         self.features.append(member.features)
         self.texts.append(member.text)
+        if member.text:
+            self._n_of_text[member.text] = self._n_of_text.get(member.text, 0) + 1
         self._moved[n] = None
         self._staged = None
 
@@ -249,27 +250,36 @@ class Deme:
     def remove(self, slot: int) -> str:
         """Empties ``slot`` by moving the last one into it; returns who left."""
         last = len(self.ids) - 1
-        gone, cell = self.ids[slot], int(self._arrays["cells"][slot])
+        gone, text = self.ids[slot], self.texts[slot]
+        cell = int(self._arrays["cells"][slot])
         was_champion = bool(self._arrays["champions"][slot])
         for array in self._arrays.values():
             array[slot] = array[last]
+        self.slots[self.ids[last]] = slot
+        del self.slots[gone]
         for values in (self.ids, self.features, self.texts):
             values[slot] = values[last]
             values.pop()
+        if text:
+            self._n_of_text[text] -= 1
+            if self._n_of_text[text] == 0:
+                del self._n_of_text[text]
         self._moved[slot] = None
         if was_champion:
             self._crown(cell)
         return gone
 
-    def rescore(self, slot: int, score: float, mean: float) -> None:
+    def rescore(self, slot: int, score: float) -> None:
         """Gives ``slot`` another score, and ranks elites and champions anew."""
         arrays, n = self._arrays, len(self.ids)
         arrays["scores"][slot] = score
-        arrays["means"][slot] = mean
         if self._settings.axes:
             self._crown(int(arrays["cells"][slot]))
+        eligible = self.ranked()
+        if self._settings.migration_relays:
+            eligible = [slot for slot in eligible if not arrays["copies"][slot]]
         arrays["elites"][:n] = False
-        arrays["elites"][self.ranked()[: self._elite_size]] = True
+        arrays["elites"][eligible[: self._elite_size]] = True
 
     def update(self, digest: hashlib.blake2b) -> None:
         """Adds to ``digest`` who is alive, the elites, the cells and the controller."""
@@ -295,8 +305,10 @@ class Deme:
     def restore(self, document: dict[str, Any]) -> None:
         """Takes over what ``document`` returned; to be called on an empty island."""
         self.ids = list(document["ids"])
+        self.slots = {id_: slot for slot, id_ in enumerate(self.ids)}
         self.features = list(document["features"])
         self.texts = list(document["texts"])
+        self._n_of_text = dict(Counter(text for text in self.texts if text))
         n = len(self.ids)
         self._allocate(max(FIRST_PLACES, n))
         for name in _ARRAYS:
@@ -305,6 +317,13 @@ class Deme:
         self.changed = document["changed"]
         self.step = document["step"]
         self._moved = dict.fromkeys(range(n))
+
+    def _distances(self, index: int) -> Floats:
+        """Returns the distances of the living, and the newcomer, to one of them."""
+        staged = self._staged
+        features = [*self.features, staged.features] if staged else self.features
+        distance = self._settings.diversity.distance
+        return np.array([distance(features[index], other) for other in features])
 
     def _next_state(self) -> float:
         """Returns the controller's state after the step that ends now."""

@@ -9,9 +9,11 @@ diverge. Migration is part of the fold, so it is the same for every worker.
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import struct
 from collections import deque
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +43,8 @@ Place = tuple[Deme, int]
 
 #: How many of the last duplicates are named; all are counted.
 DUPLICATES_NAMED = 1_000
+#: Of how many of the last dead it is known where they lived, for children that come later.
+HOMES_KEPT = 1_000
 
 
 class Spread(NamedTuple):
@@ -50,11 +54,38 @@ class Spread(NamedTuple):
     mean: float
     squares: float
 
+    @classmethod
+    def of(cls, scores: Iterable[float]) -> Spread:
+        """Returns the spread of evaluations, at least one."""
+        first, *others = scores
+        spread = cls(1, first, 0.0)
+        for score in others:
+            spread = spread.with_(score)
+        return spread
+
     def with_(self, score: float) -> Spread:
         """Returns the spread after one more evaluation (Welford 1962)."""
-        n = self.n + 1
-        mean = self.mean + (score - self.mean) / n
-        return Spread(n, mean, self.squares + (score - self.mean) * (score - mean))
+        n, deviation = self.n + 1, score - self.mean
+        # The mean stays finite even where the deviation, and the squares, do not.
+        step = deviation / n if math.isfinite(deviation) else score / n - self.mean / n
+        mean = self.mean + step
+        return Spread(n, mean, self.squares + deviation * (score - mean))
+
+
+def evaluated(first: float, amendments: Iterable[Amendment]) -> list[float]:
+    """Returns the evaluations of a solution since it was last rescored.
+
+    Args:
+        first: The score that it came with.
+        amendments: What was said of it later on, the oldest first.
+    """
+    scores = [first]
+    for amendment in amendments:
+        if amendment.score is not None:
+            if amendment.kind == "rescored":
+                scores.clear()
+            scores.append(amendment.score)
+    return scores
 
 
 class Population:
@@ -73,7 +104,9 @@ class Population:
         self._settings = settings
         self._scope = scope
         n = settings.islands
-        quotas = shares(settings.capacity, n) if settings.quota else None
+        # One island has the whole capacity to itself, by either rule.
+        self._quota = settings.quota or n == 1
+        quotas = shares(settings.capacity, n) if self._quota else None
         self._demes = [
             Deme(
                 settings,
@@ -85,9 +118,9 @@ class Population:
             for island, elites in enumerate(shares(settings.elite_size, n))
         ]
         self._random = random
-        self._slots: dict[str, int] = {}
+        # On how many islands each of the living is.
+        self._lives: dict[str, int] = {}
         self._texts: dict[str, str] = {}
-        self._spreads: dict[str, Spread] = {}
         self._decisions: dict[str, int] = {}
         self._recent: deque[float] = deque(maxlen=RECENT)
         self._duplicates: deque[tuple[str, str]] = deque(maxlen=DUPLICATES_NAMED)
@@ -95,9 +128,10 @@ class Population:
         self._n_assigned = 0
         self._generation = 0
         self._migrated_at = 0
-        # Sizes as LoongFlow counts them: right after an island's own adds, with the copies
-        # that came since, and without those who left since.
+        # Sizes as LoongFlow counts them: corrected at an island's own adds only, so that
+        # those who left since are still in them.
         self._grown = [0] * n
+        self._homes: dict[str, int] = {}
         self.archive = Archive(settings.retention)
         self.seq = 0
         self.n_remembered = 0
@@ -111,7 +145,7 @@ class Population:
         return sum(map(len, self._demes))
 
     def __contains__(self, id: str) -> bool:
-        return id in self._slots
+        return id in self._lives
 
     @property
     def sizes(self) -> list[int]:
@@ -146,15 +180,16 @@ class Population:
     def home(self, id: str) -> int | None:
         """Returns the first island that ``id`` lives on, its own before those of copies."""
         homes = [
-            (bool(deme.array("copies")[deme.ids.index(id)]), island)
+            (bool(deme.array("copies")[deme.slots[id]]), island)
             for island, deme in enumerate(self._demes)
-            if id in deme.ids
+            if id in deme.slots
         ]
         return min(homes)[1] if homes else None
 
-    def spread(self, id: str) -> Spread | None:
-        """Returns the evaluations of one of the living; ``None`` if it had only one."""
-        return self._spreads.get(id)
+    def last_home(self, id: str) -> int | None:
+        """Returns ``home``, or where one of the ``HOMES_KEPT`` last dead lived."""
+        home = self.home(id)
+        return self._homes.get(id) if home is None else home
 
     def state(self, island: int = WHOLE) -> float:
         """State of the temperature controller before the current step.
@@ -259,15 +294,21 @@ class Population:
         )
 
     def digest(self) -> str:
-        """Returns a hash of who is alive, of the elites and of the controllers."""
+        """Returns a hash of all that decides who is alive, and who is drawn, from now on.
+
+        What is known of the dead is not in it.
+        """
         digest = hashlib.blake2b(digest_size=16)
         for deme in self._demes:
             deme.update(digest)
         digest.update(np.array(self._recent).tobytes())
+        plain = [self.best_id, self._generation, self._migrated_at, self._grown]
+        digest.update(json.dumps([*plain, self._decisions]).encode())
         digest.update(
             struct.pack(
-                "<qqqqqqd",
+                "<qqqqqqqd",
                 self.seq,
+                self._order,
                 self.n_remembered,
                 self.n_failed,
                 self.n_duplicates,
@@ -283,7 +324,6 @@ class Population:
         return {
             "seq": self.seq,
             "demes": [deme.document() for deme in self._demes],
-            "spreads": {id_: list(spread) for id_, spread in self._spreads.items()},
             "decisions": self._decisions,
             "recent": list(self._recent),
             "duplicates": [list(pair) for pair in self._duplicates],
@@ -298,6 +338,7 @@ class Population:
                 self.n_migrations,
             ],
             "grown": self._grown,
+            "homes": self._homes,
             "best": None if self.best_id is None else [self.best_id, self.best_score],
             "archive": self.archive.document(),
         }
@@ -307,12 +348,9 @@ class Population:
         for deme, one in zip(self._demes, document["demes"], strict=True):
             deme.restore(one)
             for id_, text in zip(deme.ids, deme.texts, strict=True):
-                self._slots[id_] = self._slots.get(id_, 0) + 1
-                if text:
+                self._lives[id_] = self._lives.get(id_, 0) + 1
+                if self._settings.deduplicate:
                     self._texts[text] = id_
-        self._spreads = {
-            id_: Spread(*spread) for id_, spread in document["spreads"].items()
-        }
         self._decisions = dict(document["decisions"])
         self._recent.extend(document["recent"])
         self._duplicates.extend((a, b) for a, b in document["duplicates"])
@@ -327,6 +365,7 @@ class Population:
             self.n_migrations,
         ) = document["counts"]
         self._grown = list(document["grown"])
+        self._homes = dict(document["homes"])
         if document["best"] is not None:
             self.best_id, self.best_score = document["best"]
         self.archive.restore(document["archive"])
@@ -339,8 +378,8 @@ class Population:
         if seq != self.seq + 1:
             raise ValueError(f"seq must be {self.seq + 1}, the next one, got {seq}")
         self.seq = seq
-        if self.archive.accounts:
-            self.archive.settle(seq)
+        if self.archive.accounts and self.best_id in self.archive.settle(seq):
+            self._find_best()
 
     def _count_decision(self, event: Remembered | Failed) -> None:
         draw = event.draw
@@ -358,7 +397,6 @@ class Population:
         member = Member(
             event.id,
             self._settings.ranking.score(1, event.score, 0.0),
-            event.score,
             event.weight,
             event.features,
             event.text,
@@ -373,6 +411,7 @@ class Population:
         self.archive.born(event.id, event.size, event.time)
         if not entered:
             self.archive.died(event.id, seq)
+            self._leave(event.id, island)
         if self._migration_is_due():
             self._migrate(seq)
         self._grown[island] = len(self._demes[island])
@@ -411,7 +450,7 @@ class Population:
         deme.stage(member, self._order + 1)
         newcomer = (deme, len(deme))
         victims: list[Place] = []
-        if self._settings.quota:
+        if self._quota:
             if len(deme) == deme.capacity:
                 victims = [(deme, self._victim(deme.candidates()))]
         elif not overflow:
@@ -426,7 +465,7 @@ class Population:
             deme.enter()
             self._order += 1
             self._grown[island] += 1
-            self._slots[member.id] = self._slots.get(member.id, 0) + 1
+            self._lives[member.id] = self._lives.get(member.id, 0) + 1
             if self._settings.deduplicate:
                 self._texts[member.text] = member.id
         # From the back, so that no slot moves before its turn.
@@ -435,16 +474,26 @@ class Population:
         return stays
 
     def _remove(self, seq: int, deme: Deme, slot: int) -> None:
-        """Takes out who is in ``slot``; where it was the last of its id, it is dead."""
-        id_, text = deme.ids[slot], deme.texts[slot]
-        deme.remove(slot)
-        self._slots[id_] -= 1
-        if self._slots[id_] == 0:
-            del self._slots[id_]
-            self._spreads.pop(id_, None)
-            if self._texts.get(text) == id_:
+        """Takes out who is in ``slot``."""
+        text = deme.texts[slot]
+        self._release(seq, deme.remove(slot), text, self._demes.index(deme))
+
+    def _release(self, seq: int, id: str, text: str, island: int) -> None:
+        """Counts one life of ``id`` less; who has none left is dead."""
+        self._lives[id] -= 1
+        if self._lives[id] == 0:
+            del self._lives[id]
+            self._leave(id, island)
+            if self._texts.get(text) == id:
                 del self._texts[text]
-            self.archive.died(id_, seq)
+            self.archive.died(id, seq)
+
+    def _leave(self, id: str, island: int) -> None:
+        """Notes where somebody lived who lives nowhere now."""
+        if self._settings.islands > 1:
+            self._homes[id] = island
+            if len(self._homes) > HOMES_KEPT:
+                del self._homes[next(iter(self._homes))]
 
     def _victim(self, candidates: Candidates) -> int:
         """Returns who leaves, as the survival rule says, which may be somebody else's."""
@@ -461,6 +510,8 @@ class Population:
 
     def _victims_anywhere(self, newcomer: Place) -> list[Place]:
         """Returns who leaves so that all islands together keep to the capacity."""
+        if len(self) < self._settings.capacity:
+            return []
         places: list[Place] = [
             (deme, slot) for deme in self._demes for slot in range(len(deme))
         ]
@@ -497,24 +548,20 @@ class Population:
         self, seq: int, event: Rescored | Repeated | Retracted | Superseded
     ) -> None:
         """Notes a later word, and lets the living feel it at once."""
+        gone = self.archive.forgotten(event.id) is not None
         kind = type(event).__name__.lower()
         score = event.score if isinstance(event, Rescored | Repeated) else None
         by = event.by if isinstance(event, Superseded) else ""
         amended = Amendment(seq, kind, event.key, event.reason, score, by)
         self.archive.amend(event.id, amended)
-        places = self._places(event.id)
+        if gone:
+            return
         if isinstance(event, Rescored):
-            self._spreads.pop(event.id, None)
-            self._rank(seq, event.id, places, Spread(1, event.score, 0.0))
+            self._rank(seq, event.id, event.score)
         elif isinstance(event, Repeated):
-            if places:
-                deme, slot = places[0]
-                first = Spread(1, deme.member(slot).mean, 0.0)
-                spread = self._spreads.get(event.id, first).with_(event.score)
-                self._spreads[event.id] = spread
-                self._rank(seq, event.id, places, spread)
+            self._rank(seq, event.id, event.first)
         else:
-            for deme, slot in places:
+            for deme, slot in self._places(event.id):
                 deme.touch(seq)
                 self._remove(seq, deme, slot)
             if event.id == self.best_id:
@@ -522,18 +569,19 @@ class Population:
 
     def _places(self, id: str) -> list[Place]:
         """Returns where ``id`` lives: once on an island at most."""
-        if id not in self._slots:
+        if id not in self._lives:
             return []
-        return [(deme, deme.ids.index(id)) for deme in self._demes if id in deme.ids]
+        return [(deme, deme.slots[id]) for deme in self._demes if id in deme.slots]
 
-    def _rank(self, seq: int, id: str, places: list[Place], spread: Spread) -> None:
+    def _rank(self, seq: int, id: str, first: float) -> None:
         """Gives ``id`` the score that its evaluations count as."""
-        score = self._settings.ranking.score(*spread)
-        for deme, slot in places:
-            deme.touch(seq)
-            deme.rescore(slot, score, spread.mean)
         if self.archive.tombstone(id) is not None:
             return
+        scores = evaluated(first, self.archive.amendments(id))
+        score = self._settings.ranking.score(*Spread.of(scores))
+        for deme, slot in self._places(id):
+            deme.touch(seq)
+            deme.rescore(slot, score)
         if score > self.best_score:
             self.best_id, self.best_score = id, score
         elif id == self.best_id:
@@ -541,15 +589,24 @@ class Population:
             self._find_best()
 
     def _find_best(self) -> None:
-        """Names the best anew, after the one that was has changed."""
-        best = None if self.best_id is None else self.archive.tombstone(self.best_id)
-        if best is not None:
+        """Names the best anew, after the one that was has changed or gone.
+
+        The best of the living takes its place, the oldest on ties; one that is dead, kept
+        and in use stays unless somebody alive is better.
+        """
+        id_, archive = self.best_id, self.archive
+        if id_ is not None and (
+            id_ in self._lives or archive.tombstone(id_) or archive.forgotten(id_)
+        ):
             self.best_id, self.best_score = None, -math.inf
-        for deme in self._demes:
-            if len(deme):
-                first = deme.member(deme.ranked()[0])
-                if first.score > self.best_score:
-                    self.best_id, self.best_score = first.id, first.score
+        firsts = [
+            (-deme.array("scores")[slot], deme.array("seqs")[slot], deme.ids[slot])
+            for deme in self._demes
+            for slot in deme.ranked()[:1]
+        ]
+        if firsts and -min(firsts)[0] > self.best_score:
+            low, _, self.best_id = min(firsts)
+            self.best_score = float(-low)
 
     def _migration_is_due(self) -> bool:
         settings = self._settings
@@ -568,14 +625,20 @@ class Population:
         """Copies the best of each island to others; no copy of a copy, no duplicate."""
         settings = self._settings
         relays, n = settings.migration_relays, settings.islands
-        before = [self._migrants(island) for island in range(n)]
+        before = [[] if relays else self._migrants(island) for island in range(n)]
+        held = [(island, member) for island in range(n) for member in before[island]]
+        # Who is crowded out at home while copies are on their way is not dead yet.
+        for _, member in held:
+            self._lives[member.id] += 1
         for island in range(n):
             for member in self._migrants(island) if relays else before[island]:
                 for target in settings.topology.targets(island, n):
                     deme = self._demes[target]
-                    if member.id not in deme.ids and member.text not in deme.texts:
+                    if member.id not in deme.slots and not deme.has_text(member.text):
                         copy = member._replace(copy=True)
                         self._enter(seq, target, copy, overflow=relays)
+        for island, member in held:
+            self._release(seq, member.id, member.text, island)
         self.n_migrations += 1
         self._migrated_at = self._clock()
 
@@ -585,7 +648,7 @@ class Population:
         if len(deme) < 2 and relays:
             return []
         number = max(1, int(len(deme) * self._settings.migration_rate))
-        ranked = [deme.member(slot) for slot in deme.ranked()]
+        slots, copies = deme.ranked(), deme.array("copies")
         if relays:
-            return [member for member in ranked[:number] if not member.copy]
-        return [member for member in ranked if not member.copy][:number]
+            slots = slots[:number]
+        return [deme.member(slot) for slot in slots if not copies[slot]][:number]

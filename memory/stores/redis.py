@@ -245,16 +245,17 @@ class RedisJournal:
         *arguments: str | bytes | int,
         waiting: Sequence[str] = (),
     ) -> tuple[State, Any]:
-        """Returns where the journal stands and the script's result, both checked.
-
-        The script and this compare with the same mark, taken before the call: other
-        threads may move the store's own on while the call is under way.
-        """
+        """Returns where the journal stands and the script's result, both checked."""
         keys = [*self._keys, *waiting]
         reply = self._client.run(script, keys, [*mark, *arguments])
         return self._checked(mark, reply)
 
     def _checked(self, mark: Mark, reply: list[Any]) -> tuple[State, Any]:
+        """Returns what a reply says, if it is of the journal that was seen.
+
+        The script and this compare with the same mark, taken before the call: other
+        threads may move the store's own on while the call is under way.
+        """
         format_, identity, trimmed, last, head, n_keys, n_discarded, result = reply
         if format_ not in (b"", redis_scripts.FORMAT):
             raise JournalUnreadable(

@@ -116,8 +116,9 @@ class RedisClient:
         def send() -> list[Any]:
             with self._client.pipeline(transaction=True) as pipeline:
                 script(keys, arguments, client=pipeline)
+                queue: Callable[..., Any] = pipeline.execute_command
                 for command in commands:
-                    pipeline.execute_command(*command)
+                    queue(*command)
                 return pipeline.execute()
 
         return self._answered(send)

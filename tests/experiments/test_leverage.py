@@ -79,3 +79,33 @@ def test_lineage_weights_have_leverage() -> None:
     )
     for leverage in found.values():
         assert leverage.distance > 0.1
+
+
+def test_arms_of_other_sizes_and_islands_are_compared_solution_by_solution() -> None:
+    arms = "[panmictic,panmictic_twin,isolated,migrating_ring,ranked_fixed]"
+    study = load(
+        ["study=smoke", f"study.arms={arms}", "study.contrasts=[]", "study.budget=120"]
+    )
+    pairs = [
+        pair("isolated", "panmictic"),
+        pair("panmictic", "isolated"),
+        pair("panmictic_twin", "panmictic"),
+        pair("panmictic", "ranked_fixed"),
+        pair("migrating_ring", "isolated"),
+    ]
+    found = leverages(study, pairs)
+    for one in pairs:
+        distance = found[one.arm, one.base].distance
+        same = one.arm == "panmictic_twin"
+        assert (distance == 0.0) if same else (0.05 < distance <= 1.0), one
+
+
+def test_what_becomes_of_the_dead_has_no_leverage() -> None:
+    grid = (
+        "study.grids=[{name: dead, arm: ranked_fixed, over: "
+        "{retention: [keep_all, keep_living], capacity: [20]}}]"
+    )
+    study = load(["study=smoke", "study.arms=[]", "study.contrasts=[]", grid])
+    one, other = (arm.name for arm in study.arms)
+    pairs = [pair(one, other), pair(other, one)]
+    assert {found.distance for found in leverages(study, pairs).values()} == {0.0}

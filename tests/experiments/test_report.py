@@ -16,7 +16,8 @@ from experiments import table
 from experiments.report import alternatives, page, sentences, words
 from experiments.report.answers import answer
 from experiments.report.findings import Dial, find
-from experiments.report.inputs import Contrast, Control, Leverage
+from experiments.report.inputs import Contrast, Control, Leverage, Population
+from experiments.report.measures import described, size
 from experiments.statistics.aggregate import NO_INTERVAL, Behaviour, Interval
 from experiments.statistics.control import Expected
 from experiments.statistics.paired import Comparison, TaskEffect
@@ -325,6 +326,83 @@ def test_dials_that_were_not_measured_still_give_a_page(
     assert said.count("not measured") == len(ONE.arms) + 2
 
 
+def test_what_was_measured_is_shown_where_arms_differ(
+    raw: Raw, tmp_path: Path
+) -> None:
+    runs, trajectories = on_one_task(raw)
+    kept = np.where(runs["arm"] == "twin", 7_000.0, 98_000.0)
+    path = page.write(ONE, runs.assign(kept_bytes=kept), trajectories, tmp_path / "a")
+    said = Outline(text_of(path)).said()
+    assert "Memory kept 98 kB in both." in said
+    assert "Memory kept 7 kB against 98 kB." in said
+    assert "Bytes of all records that the memory has not forgotten" in said
+    arms = pd.read_csv(path.parent / "arms.csv").set_index("arm")
+    assert arms.loc["twin", "kept_bytes"] == 7_000.0
+    scores = pd.read_csv(path.parent / "scores.csv").set_index("arm")
+    assert scores.loc["fixed", "kept_bytes"] == 98_000.0
+    # Less than its two digits is no difference.
+    near = np.where(runs["arm"] == "twin", 98_100.0, 98_000.0)
+    path = page.write(ONE, runs.assign(kept_bytes=near), trajectories, tmp_path / "b")
+    assert "Memory kept" not in text_of(path)
+    assert "kept_bytes" in (tmp_path / "b" / "arms.csv").read_text()
+
+
+def test_nothing_is_said_of_what_was_not_measured(written: Path) -> None:
+    assert "Memory kept" not in text_of(written)
+    assert "kept_bytes" not in (written.parent / "arms.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "text"),
+    [
+        (0.0, "0 bytes"),
+        (840.4, "840 bytes"),
+        (999.9, "1 kB"),
+        (2_512.0, "2.5 kB"),
+        (97_600.0, "98 kB"),
+        (153_000.0, "150 kB"),
+        (3.44e6, "3.4 MB"),
+        (1.26e9, "1,300 MB"),
+        (math.nan, "none"),
+    ],
+)
+def test_bytes_are_said_in_two_digits(n_bytes: float, text: str) -> None:
+    assert size(n_bytes) == text
+
+
+def test_a_measure_that_nobody_described_has_its_name() -> None:
+    assert described("half_life").title == "Half life"
+    assert described("half_life").text(0.25) == "0.25"
+
+
+def test_populations_of_different_sizes_are_drawn_as_shares_of_their_own(
+    raw: Raw, tmp_path: Path
+) -> None:
+    islands = {arm.name: Population(100, 25) for arm in ONE.arms}
+    islands["fixed"] = Population(100, 100)
+    runs, trajectories = on_one_task(raw)
+    apart = dataclasses.replace(ONE, population=None, populations=islands)
+    tables = table.tidy(runs, trajectories)
+
+    def ends(study: page.PageInput) -> pd.Series:
+        curves = find(study, tables).control
+        parents = curves[curves["quantity"] == "effective_parents"]
+        return parents.groupby("arm")["centre"].last()
+
+    together = ends(ONE)
+    assert ends(apart)["fixed"] == pytest.approx(together["fixed"])
+    assert ends(apart)["stuck"] == pytest.approx(4.0 * together["stuck"])
+    assert ends(dataclasses.replace(ONE, population=None)).empty
+    said = Outline(text_of(page.write(apart, runs, trajectories, tmp_path))).said()
+    assert "as a share of the population, or of the island that is drawn from" in said
+    other = {arm.name: Population(50, 50) for arm in ONE.arms} | {
+        "fixed": Population(100, 100)
+    }
+    apart = dataclasses.replace(apart, populations=other)
+    said = Outline(text_of(page.write(apart, runs, trajectories, tmp_path))).said()
+    assert "as a share of the arm's own population" in said
+
+
 def test_tasks_of_different_budgets_are_said_to_be(raw: Raw, tmp_path: Path) -> None:
     more = dataclasses.replace(ONE, budget=800)
     said = Outline(text_of(page.write(more, *on_one_task(raw), tmp_path))).said()
@@ -411,7 +489,7 @@ def test_tables_of_another_study_are_refused(
         ),
         (
             {"controls": (Control("twin", "fixed", "t", "equal"),)},
-            "expected must be one of same, better, worse, got 'equal'",
+            "expected must be one of same, identical, better, worse, got 'equal'",
         ),
         (
             {"controls": (Control("twin", "fixed", "t", "same", ("x",)),)},
@@ -420,6 +498,7 @@ def test_tables_of_another_study_are_refused(
         ({"leverage": {("fixed", "?"): (0.1, "nk_32")}}, "leverage must name arms"),
         ({"leverage": {("fixed", "twin"): (1.1, "nk_32")}}, "leverage must lie in"),
         ({"parameters": {"?": ()}}, "parameters must name arms"),
+        ({"populations": {"?": (1, 1)}}, "populations must name arms"),
         ({"margin": 0.0}, "margin must be positive and finite, got 0.0"),
         ({"alpha": 0.5}, "alpha must lie in"),
         ({"budget": 0}, "budget and n_seeds must be at least 1"),
@@ -662,6 +741,13 @@ def test_a_control_says_what_it_is_and_must_be() -> None:
     assert same == "INCONCLUSIVE, must be neither better nor worse"
     worse = sentences.control(VERDICT, Expected.WORSE, passed=False)
     assert worse == "BETTER, must be worse"
+    text = sentences.control(IDENTICAL, Expected.IDENTICAL, passed=True)
+    assert text == (
+        "EQUIVALENT (identical), must be identical in every run: every paired "
+        "difference is exactly 0"
+    )
+    text = sentences.control(EQUIVALENT, Expected.IDENTICAL, passed=False)
+    assert text == "EQUIVALENT, must be identical in every run"
 
 
 @pytest.mark.parametrize(

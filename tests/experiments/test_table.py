@@ -288,6 +288,35 @@ def test_points_of_no_trajectory_are_an_empty_table(raw: Raw) -> None:
     assert "value" in points.columns
 
 
+def test_a_table_of_older_code_has_no_measures(raw: Raw) -> None:
+    tidied = table.tidy(*raw).runs
+    assert tidied[list(table.MEASURES)].isna().all().all()
+    assert list(table.measures(tidied)) == ["task", "arm"]
+
+
+def test_a_measure_is_the_mean_of_the_finished_runs_of_a_task_and_arm(raw: Raw) -> None:
+    runs, trajectories = raw
+    sizes = runs.assign(kept_bytes=np.where(runs["arm"] == "fixed", 10.0, math.nan))
+    first = sizes.index[(sizes["arm"] == "fixed") & (sizes["task"] == "trap_60")][0]
+    sizes.loc[first, "kept_bytes"] = 90.0
+    means = table.measures(table.tidy(sizes, trajectories).runs)
+    means = means.set_index(["task", "arm"])["kept_bytes"]
+    assert (means["trap_60", "fixed"], means["nk_32", "fixed"]) == (50.0, 10.0)
+    assert math.isnan(means["nk_32", "twin"])
+    failed = synthetic.with_failures(sizes, [sizes["cell"][first]])
+    means = table.measures(table.tidy(failed, trajectories).runs)
+    means = means.set_index(["task", "arm"])["kept_bytes"]
+    assert means["trap_60", "fixed"] == 10.0
+
+
+def test_a_measure_of_no_number_or_an_infinite_one_is_refused(raw: Raw) -> None:
+    runs, trajectories = raw
+    with pytest.raises(TypeError, match="kept_bytes of runs must hold real numbers"):
+        table.tidy(runs.assign(kept_bytes="many"), trajectories)
+    with pytest.raises(ValueError, match="kept_bytes must be finite or NaN"):
+        table.tidy(runs.assign(kept_bytes=math.inf), trajectories)
+
+
 def test_coverage_counts_every_status(raw: Raw) -> None:
     runs, trajectories = raw
     runs = synthetic.with_failures(runs, ["nk_32-twin-0"])

@@ -78,7 +78,7 @@ def test_a_row_is_the_event_to_the_last_bit(
         codec.Failed(scope, own, draw, 7, score),
         codec.Compacted(scope, 3, own),
         codec.Rescored(scope, own, features, features, score),
-        codec.Repeated(scope, own, features, features, score),
+        codec.Repeated(scope, own, features, features, score, weight),
         codec.Retracted(scope, own, features, features),
         codec.Superseded(scope, own, features, features, own),
         codec.Configured(scope, own),

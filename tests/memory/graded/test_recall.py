@@ -17,13 +17,13 @@ DRAWS = 20_000
 def candidates(
     relevance: list[float],
     ages: list[int] | None = None,
-    tiers: list[float] | None = None,
+    tiers: list[int] | None = None,
 ) -> Recallable:
     n = len(relevance)
     return Recallable(
         np.array(relevance),
         np.zeros(n, dtype=np.int64) if ages is None else np.array(ages),
-        np.zeros(n) if tiers is None else np.array(tiers),
+        np.zeros(n, dtype=np.int64) if tiers is None else np.array(tiers),
     )
 
 
@@ -33,8 +33,8 @@ def rng() -> np.random.Generator:
 
 
 def test_the_parts_of_a_score_are_worked_by_hand(rng: np.random.Generator) -> None:
-    recall = Recall(relevance=2.0, recency=0.5, half_life_entries=10.0, tier=0.25)
-    seen = candidates([4.0, 1.0], [20, 10], [1.0, 0.0])
+    recall = Recall(relevance=2.0, recency=0.5, half_life_messages=10.0, long=0.25)
+    seen = candidates([4.0, 1.0], [20, 10], [2, 0])
     first, second = recall.choose(seen, 5, rng)
     assert (first.place, first.reason) == (0, (2.375, 2.0, 0.125, 0.25, 1.0, None))
     assert (second.place, second.reason) == (1, (0.75, 0.5, 0.25, 0.0, 1.0, None))
@@ -121,7 +121,7 @@ def test_a_cold_draw_is_the_best(rng: np.random.Generator) -> None:
     [
         ({"relevance": -1.0}, "relevance must not be negative"),
         ({"recency": float("nan")}, "recency must be a finite"),
-        ({"half_life_entries": 0.0}, "half_life_entries must be positive"),
+        ({"half_life_messages": 0.0}, "half_life_messages must be positive"),
         ({"temperature": 0.0}, "temperature must be positive"),
     ],
 )

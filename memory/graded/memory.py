@@ -1,0 +1,852 @@
+"""The graded memory: the shell around a journal and its tiers.
+
+It is the only place of the graded side that holds state between calls. It writes events
+and folds what others wrote. It never waits: ``overdue`` says what to compress, the caller
+compresses, ``compressed`` records; ``compress_overdue`` does all three for a caller that
+may wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from memory import codec as shared
+from memory.archive import Amendment, Forgotten, Total
+from memory.following import COMPACT_INTERVAL_ENTRIES, Following
+from memory.graded import codec, events
+from memory.graded.budget import context_ids, overdue_ids
+from memory.graded.compressors.extractive import Extractive
+from memory.graded.contracts import CompressionFailed, Compressor, Index
+from memory.graded.lexical import Lexical
+from memory.graded.messages import (
+    Draft,
+    Message,
+    Outcome,
+    Role,
+    Text,
+    ToolCall,
+    ToolOutput,
+)
+from memory.graded.recall import Reason, Recall, Recallable
+from memory.graded.settings import GradedSettings
+from memory.graded.tiers import Tier, Tiers
+from memory.randomness import KeyedRandom
+from memory.records import LARGEST_INDEX, Provenance, Status, count, real, utf8
+from memory.stores.in_memory import InMemoryJournal
+from memory.stores.journal import Journal
+
+_TIERS = tuple(Tier)
+
+
+class Overdue(NamedTuple):
+    """What is to be compressed now.
+
+    Attributes:
+        ids: Ids of the messages, to be handed to ``compressed``.
+        messages: The messages, the oldest first.
+        budget_tokens: Most tokens of the summary.
+    """
+
+    ids: tuple[str, ...]
+    messages: tuple[Message, ...]
+    budget_tokens: int
+
+
+class Recalled(NamedTuple):
+    """A message that was recalled, where it is, and why."""
+
+    message: Message
+    tier: Tier
+    reason: Reason
+
+
+class GradedStatus(NamedTuple):
+    """What there is and how compression goes.
+
+    Attributes:
+        messages: Number of messages in each tier.
+        tokens: Their tokens.
+        task: Id of the current task, if there is one.
+        question: Id of the newest message of the user, if there is one.
+        overdue: Whether there is something to compress now.
+        open_calls: Number of tool calls without a final output.
+        orphans: Ids of outputs whose calls are gone; they are left out of the context.
+        compressions: Number of summaries made so far.
+        void: Number of summaries that came too late: their messages had changed.
+        failures: Number of failures of compressors in a row, now.
+        all_failures: Number of failures so far.
+        last_failure: What the last failure said.
+        messages_to_wait: Messages that must be added before the next attempt.
+        ledger: Records and bytes that were forgotten, by the rule that said so.
+    """
+
+    messages: dict[Tier, int]
+    tokens: dict[Tier, int]
+    task: str | None
+    question: str | None
+    overdue: bool
+    open_calls: int
+    orphans: tuple[str, ...]
+    compressions: int
+    void: int
+    failures: int
+    all_failures: int
+    last_failure: str
+    messages_to_wait: int
+    ledger: dict[str, Total]
+
+
+class GradedMemory:
+    """The messages of a conversation in three tiers: short, medium and long-term.
+
+    New messages are short-term; summaries take the place of old ones in the medium term;
+    what is committed is long-term. All of it lives in the journal, at the place that the
+    caller opened it. Safe for use by several threads, and by several processes.
+
+    Args:
+        settings: The configuration; the defaults of ``GradedSettings`` if ``None``.
+        journal: Where events live; a journal in this process's memory if ``None``.
+        compressor: What ``compress_overdue`` asks for summaries; ``Extractive`` if
+            ``None``.
+        recall: How ``recall`` chooses; deterministic by default.
+        seed: Name or names of the random numbers.
+        stream: Name of this worker's own decisions; two workers need two names.
+        scope: Key of this memory within the journal.
+        compact_interval: Entries after which a worker that adds takes a snapshot, and
+            discards what the retention rule forgot; never by itself if ``None``.
+
+    Raises:
+        ConfigurationMismatch: The journal holds this scope under other settings; the
+            message names what differs.
+        TypeError: An argument has the wrong type.
+    """
+
+    def __init__(
+        self,
+        settings: GradedSettings | None = None,
+        journal: Journal | None = None,
+        *,
+        compressor: Compressor | None = None,
+        recall: Recall | None = None,
+        seed: int | str | Sequence[int | str] = 0,
+        stream: str = "main",
+        scope: str = "",
+        compact_interval: int | None = COMPACT_INTERVAL_ENTRIES,
+    ) -> None:
+        if settings is not None and not isinstance(settings, GradedSettings):
+            raise TypeError(
+                f"settings must be GradedSettings or None, got {settings!r}"
+            )
+        self.settings = GradedSettings() if settings is None else settings
+        self.scope = utf8("scope", scope)
+        self.stream = utf8("stream", stream)
+        self.compressor: Compressor = (
+            Extractive(counter=self.settings.counter)
+            if compressor is None
+            else compressor
+        )
+        self._recall = Recall() if recall is None else recall
+        names = tuple(seed) if isinstance(seed, list | tuple) else (seed,)
+        self._own = KeyedRandom("graded", *names, stream)
+        self._following: Following[Tiers] = Following(
+            InMemoryJournal() if journal is None else journal,
+            scope,
+            {"graded": self.settings.described()},
+            self._new_tiers,
+            compact_interval=compact_interval,
+        )
+        self._lock = threading.RLock()
+        self._messages: dict[str, Message] = {}
+        self._index: Index | None = None
+        self._indexed: dict[str, None] = {}
+        self._compressing = False
+        self._next_decision = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Closes the journal, in which every acknowledged event is already."""
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of files and connections; a later call opens them again."""
+        self._following.journal.close()
+
+    def __len__(self) -> int:
+        """Returns the number of messages in all tiers."""
+        with self._lock:
+            return len(self._tiers)
+
+    def __contains__(self, id: object) -> bool:
+        """Returns whether ``id`` is in a tier."""
+        with self._lock:
+            return id in self._tiers
+
+    @property
+    def seq(self) -> int:
+        """Number of journal entries that have been folded in."""
+        return self._tiers.seq
+
+    def digest(self) -> str:
+        """Returns a hash of the tiers: equal in every worker that has read on."""
+        with self._lock:
+            return self._tiers.digest()
+
+    def add(self, message: Message | Draft) -> Message:
+        """Adds a message to the short-term tier; the same one again changes nothing.
+
+        Never compresses: what is overdue afterwards, ``overdue`` says. A message that
+        cannot be counted or written is refused before anything has changed.
+
+        Args:
+            message: A draft, which gets an id, or a message that has one.
+
+        Returns:
+            The message, as it is remembered.
+
+        Raises:
+            TypeError: It is neither, or a field has the wrong type.
+            ValueError: It is of another scope or has a standing, or its id is taken by
+                another message.
+        """
+        if isinstance(message, Draft):
+            return self._named(message)
+        if not isinstance(message, Message):
+            raise TypeError(f"message must be a Message or a Draft, got {message!r}")
+        with self._lock:
+            self._append(message)
+        return message
+
+    def extend(self, messages: Iterable[Message | Draft]) -> list[Message]:
+        """Adds several messages, one after the other."""
+        return [self.add(message) for message in messages]
+
+    def remove(self, id: str, reason: str = "") -> tuple[str, ...]:
+        """Takes a message out of its tier, and with a tool call its outputs.
+
+        It stays readable until the retention rule forgets it.
+
+        Returns:
+            The ids of what was removed; none if it was in no tier.
+        """
+        with self._lock:
+            if utf8("id", id) not in self._tiers:
+                return ()
+            members = self._tiers.groups.members(id)
+            self._event(
+                lambda key: events.Removed(
+                    self.scope, key, utf8("reason", reason), members
+                )
+            )
+            return members
+
+    def commit_to_long_term(self, *ids: str) -> tuple[str, ...]:
+        """Moves messages to the long-term tier, and with tool calls their outputs.
+
+        Returns:
+            The ids of what is in the long-term tier now that was not before.
+
+        Raises:
+            KeyError: An id is in no tier.
+        """
+        with self._lock:
+            tiers = self._tiers
+            for id_ in ids:
+                tiers.place(id_)
+            members = [one for id_ in ids for one in tiers.groups.members(id_)]
+            moved = tuple(
+                [
+                    id_
+                    for id_ in dict.fromkeys(members)
+                    if tiers.tier(id_) is not Tier.LONG
+                ]
+            )
+            if moved:
+                self._event(lambda key: events.Committed(self.scope, key, moved))
+            return moved
+
+    def set_task(self, id: str) -> None:
+        """Names the message that is the current task and so stays in every context.
+
+        Until one is named, the first message of the user is the task.
+
+        Raises:
+            KeyError: It is in no tier.
+        """
+        with self._lock:
+            self._tiers.place(id)
+            self._event(lambda key: events.Tasked(self.scope, key, id))
+
+    def clear(self, *, everything: bool = False) -> None:
+        """Empties the short and the medium-term tier; ``everything``: the long one too.
+
+        What is in no tier stays readable until the retention rule forgets it.
+        """
+        with self._lock:
+            self._event(lambda key: events.Cleared(self.scope, key, everything))
+
+    def retract(self, id: str, reason: str) -> Message:
+        """Takes a message out of use for good: it was wrong.
+
+        What was summarised of it stays in the summary: see ``tainted``.
+
+        Returns:
+            The tombstone: the message with the status ``retracted``.
+
+        Raises:
+            KeyError: There is no such message.
+            ValueError: It is retracted or superseded already.
+        """
+        return self._amend(
+            id, lambda key: shared.Retracted(self.scope, id, key, reason), reason
+        )
+
+    def supersede(self, id: str, by: str, reason: str) -> Message:
+        """Takes a message out of use for good: another one, ``by``, takes its place.
+
+        Returns:
+            The tombstone: the message with the status ``superseded``.
+
+        Raises:
+            KeyError: There is no such message, or none called ``by``.
+            ValueError: It is ``by`` itself, or one of them is retracted or superseded.
+        """
+        if utf8("by", by) == id:
+            raise ValueError(f"by must be another message than {id!r}")
+        with self._lock:
+            if self.get(by).status is not Status.VALID:
+                raise ValueError(f"by must name a valid message, got {by!r}")
+            return self._amend(
+                id,
+                lambda key: shared.Superseded(self.scope, id, key, reason, by),
+                reason,
+            )
+
+    def get(self, id: str) -> Message:
+        """Returns the message called ``id``, in a tier or not, as it is known now.
+
+        Raises:
+            KeyError: There is none, or it was forgotten.
+        """
+        with self._lock:
+            return self._amended(self._records([utf8("id", id)])[0])
+
+    def tier(self, id: str) -> Tier | None:
+        """Returns the tier that ``id`` is in; ``None`` if it is in none."""
+        with self._lock:
+            return self._tiers.tier(id)
+
+    def messages(self, tier: Tier | str | None = None) -> list[Message]:
+        """Returns the messages of a tier, the oldest first; of all tiers by default."""
+        with self._lock:
+            wanted = _TIERS if tier is None else (Tier(tier),)
+            ids = [id_ for one in wanted for id_ in self._tiers.ids(one)]
+            return self._records(ids)
+
+    def size(self, tier: Tier | str | None = None) -> int:
+        """Returns the number of messages in a tier; in all tiers by default."""
+        with self._lock:
+            return len(self._tiers) if tier is None else self._tiers.size(Tier(tier))
+
+    def sources(self, id: str) -> list[Message]:
+        """Returns what a summary was made of, as far as it is kept, the oldest first.
+
+        Raises:
+            KeyError: There is no such message, or it was forgotten.
+        """
+        with self._lock:
+            made_of = self.get(id).provenance.inputs
+            return [
+                self._amended(one) for one in self._records(made_of, required=False)
+            ]
+
+    def amendments(self, id: str) -> tuple[Amendment, ...]:
+        """Returns what was said of a message later on, the oldest first."""
+        with self._lock:
+            return tuple(self._tiers.archive.amendments(id))
+
+    def forgotten(self, id: str) -> Forgotten | None:
+        """Returns the line of the ledger that says when and why ``id`` was forgotten."""
+        with self._lock:
+            return self._tiers.archive.forgotten(id)
+
+    def tainted(self) -> dict[str, tuple[str, ...]]:
+        """Returns the summaries in a tier that were made of retracted messages.
+
+        Each with the ids of those, through summaries of summaries too. It reads all that
+        the summaries were made of.
+        """
+        with self._lock:
+            found: dict[str, tuple[str, ...]] = {}
+            for message in self.messages():
+                if message.provenance.inputs and message.sender == _COMPRESSOR:
+                    wrong = tuple(self._wrong(message, {}))
+                    if wrong:
+                        found[message.id] = wrong
+            return found
+
+    def context(self, budget_tokens: int | None = None) -> list[Message]:
+        """Returns what to show the model, each message once, within a budget of tokens.
+
+        First the system messages, then the long, the medium and the short-term tier, each
+        in the order of time. See ``memory.graded.budget.context_ids`` for what goes first
+        where the budget is short.
+
+        Args:
+            budget_tokens: Most tokens, by the memory's counter; the threshold by default.
+
+        Raises:
+            TypeError: ``budget_tokens`` is not an integer.
+            ValueError: It does not hold what is pinned.
+        """
+        budget = (
+            self.settings.threshold_tokens if budget_tokens is None else budget_tokens
+        )
+        count("budget_tokens", budget)
+        with self._lock:
+            return self._records(context_ids(self._tiers, budget))
+
+    def tokens(self, messages: Iterable[Message]) -> int:
+        """Returns the tokens of ``messages`` by the memory's counter."""
+        return sum([self.settings.counter.count(message) for message in messages])
+
+    def search(self, text: str, limit: int = 10) -> list[Recalled]:
+        """Returns at most ``limit`` messages that share words with ``text``, best first.
+
+        Raises:
+            ImportError: The library that searches is not installed.
+        """
+        alone = Recall(relevance=1.0, recency=0.0, short=0.0, medium=0.0, long=0.0)
+        with self._lock:
+            found = self._recalled(text, limit, alone, self._generator(0))
+        return [one for one in found if one.reason.score > 0.0]
+
+    def recall(
+        self, question: str, size: int = 5, *, decision: int | None = None
+    ) -> list[Recalled]:
+        """Returns what answers a question, each with the reason it was recalled.
+
+        Args:
+            question: The question in words; the empty one recalls by recency and tier.
+            size: Most messages that are wanted.
+            decision: Index of the decision in this worker's stream, which names the
+                random numbers of a recall at a temperature; the next one if ``None``.
+
+        Raises:
+            ImportError: The library that searches is not installed.
+            ValueError: ``size`` is not positive.
+        """
+        with self._lock:
+            index = self._next_decision if decision is None else decision
+            rng = self._generator(count("decision", index, 0, LARGEST_INDEX))
+            found = self._recalled(question, size, self._recall, rng)
+            if decision is None:
+                self._next_decision = index + 1
+            return found
+
+    def overdue(self) -> Overdue | None:
+        """Returns what to compress now, or ``None``: mostly there is nothing.
+
+        ``None`` too after a failure, until enough messages have come.
+        """
+        with self._lock:
+            if not self.compressor.compresses:
+                return None
+            ids = overdue_ids(self._tiers, self.settings)
+            if not ids:
+                return None
+            messages = tuple(self._records(ids))
+            return Overdue(ids, messages, self.settings.summary_tokens)
+
+    def compressed(
+        self, ids: Sequence[str], summary: str, *, operator: str = "", time: float = 0.0
+    ) -> Message:
+        """Puts a summary in the place of messages: one event, all of it or nothing.
+
+        The messages stay readable as ``sources`` of the summary until the retention rule
+        forgets them. Messages that were added meanwhile are not touched.
+
+        Args:
+            ids: Ids of the messages.
+            summary: The summary, in words.
+            operator: Name of what made it.
+            time: When, in the caller's unit.
+
+        Returns:
+            The summary as a message of the medium-term tier.
+
+        Raises:
+            CompressionFailed: Another worker changed one of the messages meanwhile.
+            TypeError: An argument has the wrong type.
+            ValueError: The messages are not there (any more), are pinned or are split from
+                their tool calls, or the summary is empty or no smaller than they are.
+        """
+        made_of = tuple(ids)
+        if not utf8("summary", summary).strip():
+            raise ValueError(f"summary must not be empty, got {summary!r}")
+        with self._lock:
+            self.sync()
+            objection = self._tiers.objection(made_of)
+            if objection is not None:
+                raise ValueError(objection)
+            freed = sum([self._tiers.place(id_).tokens for id_ in made_of])
+            message = self._minted(
+                lambda id_: Message(
+                    id=id_,
+                    scope=self.scope,
+                    role=Role.ASSISTANT,
+                    elements=(Text(summary),),
+                    sender=_COMPRESSOR,
+                    time=real("time", time),
+                    provenance=Provenance(operator, inputs=made_of),
+                ),
+                lambda message: self._compressed_row(message, freed),
+            )
+            if message.id not in self._tiers:
+                raise CompressionFailed(
+                    "ids must stay as they were while they are compressed, another "
+                    "worker changed one of them"
+                )
+            return message
+
+    def compression_failed(self, reason: str) -> None:
+        """Notes that a compressor failed: nothing changes but the next attempt's time."""
+        utf8("reason", reason)
+        with self._lock:
+            self._event(lambda key: events.Uncompressed(self.scope, key, reason))
+
+    async def compress_overdue(self) -> Message | None:
+        """Compresses what is overdue, without holding up anybody meanwhile.
+
+        The compressor works in a thread of its own; the memory stays open. A failure is
+        noted, see ``status``, and changes nothing.
+
+        Returns:
+            The summary; ``None`` where nothing was overdue, the compressor failed, its
+            summary was refused or came too late, or another call is at it.
+        """
+        with self._lock:
+            due = None if self._compressing else self.overdue()
+            if due is None:
+                return None
+            self._compressing = True
+        try:
+            summary = await asyncio.to_thread(
+                self.compressor.compress, due.messages, due.budget_tokens
+            )
+            return self._summarised(due, summary)
+        except CompressionFailed as error:
+            self.compression_failed(_encodable(str(error)))
+            return None
+        except Exception as error:
+            self.compression_failed(type(error).__name__)
+            raise
+        finally:
+            self._compressing = False
+
+    def status(self) -> GradedStatus:
+        """Returns what there is and how compression goes."""
+        with self._lock:
+            tiers = self._tiers
+            return GradedStatus(
+                messages={tier: tiers.size(tier) for tier in Tier},
+                tokens={tier: tiers.tokens(tier) for tier in Tier},
+                task=tiers.task,
+                question=tiers.question,
+                overdue=bool(overdue_ids(tiers, self.settings)),
+                open_calls=tiers.groups.n_open,
+                orphans=tiers.groups.orphans,
+                compressions=tiers.n_compressions,
+                void=tiers.n_void,
+                failures=tiers.failures,
+                all_failures=tiers.n_failures,
+                last_failure=tiers.last_failure,
+                messages_to_wait=tiers.messages_to_wait,
+                ledger=tiers.archive.ledger,
+            )
+
+    def past(self, seq: int) -> Tiers:
+        """Returns the tiers as they were after the first ``seq`` entries, to look at.
+
+        Raises:
+            JournalTrimmed: What came before has been trimmed.
+            TypeError: ``seq`` is not an integer.
+            ValueError: It lies beyond what this memory has folded in.
+        """
+        with self._lock:
+            return self._following.past(seq)
+
+    def sync(self) -> int:
+        """Folds in what others wrote; returns how many entries."""
+        with self._lock:
+            return self._following.sync()
+
+    def compact(self) -> int:
+        """Takes a snapshot, and lets the journal go of what was forgotten.
+
+        Returns:
+            How many rows were trimmed.
+        """
+        with self._lock:
+            return self._following.compact()
+
+    @property
+    def _tiers(self) -> Tiers:
+        return self._following.fold
+
+    def _new_tiers(self, document: dict[str, Any] | None) -> Tiers:
+        tiers = Tiers(self.settings, self.scope)
+        if document is not None:
+            tiers.restore(document)
+        return tiers
+
+    def _named(self, draft: Draft) -> Message:
+        """Adds a draft under a new id."""
+        with self._lock:
+            return self._minted(
+                lambda id_: draft.message(id_, self.scope), self._added_row
+            )
+
+    def _append(self, message: Message) -> None:
+        """Adds a message under its own id."""
+        if message.scope != self.scope:
+            raise ValueError(
+                f"scope must be {self.scope!r}, this memory's own, got "
+                f"{message.scope!r}"
+            )
+        if message.status is not Status.VALID:
+            raise ValueError(
+                f"status must be valid when a message is added, got {message.status!r}"
+            )
+        body = codec.body(message)
+        key = self._following.key("record", message.id)
+        if self._following.append(key, self._added_row(message), body):
+            self._remember(message)
+        elif self._following.journal.fetch([key])[0] != body:
+            raise ValueError(
+                f"id must be new or name the same message, got {message.id!r}, which "
+                "another one has"
+            )
+
+    def _minted(
+        self, make: Callable[[str], Message], row: Callable[[Message], bytes]
+    ) -> Message:
+        """Appends a message under a new id of this worker's."""
+        while True:
+            # The place in the journal makes the name new, unless others went ahead.
+            message = make(self._own.identifier(self._tiers.seq))
+            key = self._following.key("record", message.id)
+            if self._following.append(key, row(message), codec.body(message)):
+                self._remember(message)
+                return message
+            self._following.sync()
+
+    def _added_row(self, message: Message) -> bytes:
+        calls: list[str] = []
+        answers: list[str] = []
+        progress: list[str] = []
+        for element in message.elements:
+            match element:
+                case ToolCall(call_id):
+                    calls.append(call_id)
+                case ToolOutput(call_id, outcome=Outcome.IN_PROGRESS):
+                    progress.append(call_id)
+                case ToolOutput(call_id):
+                    answers.append(call_id)
+        return events.row(
+            events.Added(
+                self.scope,
+                message.id,
+                message.role,
+                self.settings.counter.count(message),
+                tuple(calls),
+                tuple(answers),
+                tuple(progress),
+                *self._accounted(message),
+            )
+        )
+
+    def _compressed_row(self, message: Message, freed: int) -> bytes:
+        n_tokens = self.settings.counter.count(message)
+        if n_tokens >= freed:
+            raise ValueError(
+                f"summary must be smaller than what it stands for, {freed} tokens, got "
+                f"{n_tokens}"
+            )
+        return events.row(
+            events.Compressed(
+                self.scope,
+                message.id,
+                message.provenance.inputs,
+                n_tokens,
+                *self._accounted(message),
+            )
+        )
+
+    def _accounted(self, message: Message) -> tuple[int, float]:
+        """Returns the size and the time of a message, where retention asks for them."""
+        if not self._tiers.archive.accounts:
+            return 0, 0.0
+        return len(codec.body(message)), message.time
+
+    def _event(
+        self, make: Callable[[str], events.Own | shared.Retracted | shared.Superseded]
+    ) -> None:
+        """Appends an event that is no message."""
+        while True:
+            key = self._following.key("amended", self._own.identifier(self._tiers.seq))
+            event = make(key)
+            row = (
+                shared.row(event)
+                if isinstance(event, shared.Retracted | shared.Superseded)
+                else events.row(event)
+            )
+            if self._following.append(key, row, b""):
+                return
+            self._following.sync()
+
+    def _amend(
+        self,
+        id: str,
+        make: Callable[[str], shared.Retracted | shared.Superseded],
+        reason: str,
+    ) -> Message:
+        utf8("reason", reason)
+        with self._lock:
+            message = self.get(id)
+            if message.status is not Status.VALID:
+                raise ValueError(
+                    f"id must name a message in use, got {id!r}, which is "
+                    f"{message.status}"
+                )
+            self._event(make)
+            return self.get(id)
+
+    def _amended(self, message: Message) -> Message:
+        for amendment in self._tiers.archive.amendments(message.id):
+            if amendment.kind in (Status.RETRACTED, Status.SUPERSEDED):
+                return dataclasses.replace(message, status=Status(amendment.kind))
+        return message
+
+    def _wrong(self, message: Message, seen: dict[str, None]) -> list[str]:
+        """Returns the ids of retracted messages that ``message`` was made of."""
+        wrong: list[str] = []
+        for source in self._records(message.provenance.inputs, required=False):
+            if source.id in seen:
+                continue
+            seen[source.id] = None
+            if self._amended(source).status is not Status.VALID:
+                wrong.append(source.id)
+            if source.sender == _COMPRESSOR:
+                wrong += self._wrong(source, seen)
+        return wrong
+
+    def _records(self, ids: Sequence[str], *, required: bool = True) -> list[Message]:
+        """Returns those of ``ids`` that are kept, as they were written."""
+        missing = [id_ for id_ in ids if id_ not in self._messages]
+        bodies: list[bytes | None] = []
+        if missing:
+            keys = [self._following.key("record", id_) for id_ in missing]
+            bodies = self._following.journal.fetch(keys)
+        found: dict[str, Message] = {}
+        for id_, body in zip(missing, bodies, strict=True):
+            if body is not None:
+                found[id_] = codec.message(body)
+            elif required:
+                line = self._tiers.archive.forgotten(id_)
+                why = "" if line is None else f", which {line.reason} forgot"
+                raise KeyError(f"id must name a message, got {id_!r}{why}")
+        known = [
+            message
+            for id_ in ids
+            if (message := self._messages.get(id_, found.get(id_))) is not None
+        ]
+        for message in found.values():
+            self._remember(message)
+        return known
+
+    def _remember(self, message: Message) -> None:
+        """Keeps a message at hand; drops the others, once most are in no tier."""
+        self._messages[message.id] = message
+        if len(self._messages) > 3 * len(self._tiers) + 64:
+            self._messages = {
+                id_: one for id_, one in self._messages.items() if id_ in self._tiers
+            }
+
+    def _summarised(self, due: Overdue, summary: object) -> Message | None:
+        """Records a summary; ``None`` where its messages have changed meanwhile.
+
+        Raises:
+            CompressionFailed: The summary is none, or is refused.
+        """
+        with self._lock:
+            self.sync()
+            if self._tiers.objection(due.ids) is not None:
+                return None
+            operator = type(self.compressor).__name__
+            try:
+                return self.compressed(
+                    due.ids, utf8("summary", summary), operator=operator
+                )
+            except CompressionFailed:
+                return None
+            except (TypeError, ValueError) as error:
+                raise CompressionFailed(str(error)) from None
+
+    def _generator(self, decision: int) -> np.random.Generator:
+        return self._own.generator("selection", decision)
+
+    def _recalled(
+        self, question: str, size: int, policy: Recall, rng: np.random.Generator
+    ) -> list[Recalled]:
+        names, relevance = self._searchable().scores(utf8("question", question))
+        tiers = self._tiers
+        where = [_TIERS.index(tiers.tier(name) or Tier.SHORT) for name in names]
+        orders = np.array([tiers.place(name).order for name in names], dtype=np.int64)
+        oldest_first = np.argsort(orders, kind="stable")
+        candidates = Recallable(
+            relevance[oldest_first],
+            tiers.order - 1 - orders[oldest_first],
+            np.array(where, dtype=np.int64)[oldest_first],
+        )
+        choices = policy.choose(candidates, size, rng)
+        places = [int(oldest_first[choice.place]) for choice in choices]
+        messages = self._records([names[place] for place in places])
+        return [
+            Recalled(message, _TIERS[where[place]], choice.reason)
+            for message, place, choice in zip(messages, places, choices, strict=True)
+        ]
+
+    def _searchable(self) -> Index:
+        """Returns the index of the texts in all tiers, brought up to date."""
+        index = Lexical() if self._index is None else self._index
+        living = dict.fromkeys(id_ for tier in Tier for id_ in self._tiers.ids(tier))
+        for id_ in self._indexed:
+            if id_ not in living:
+                index.drop(id_)
+        new = [id_ for id_ in living if id_ not in self._indexed]
+        for message in self._records(new):
+            index.put(message.id, message.text)
+        self._index, self._indexed = index, living
+        return index
+
+
+#: Sender of the summaries.
+_COMPRESSOR = "compressor"
+
+
+def _encodable(text: str) -> str:
+    return text.encode(errors="replace").decode()

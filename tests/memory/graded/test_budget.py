@@ -1,0 +1,236 @@
+"""What is compressed and what is shown, by hand and by property."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.graded.budget import context_ids, overdue_ids
+from memory.graded.events import (
+    Added,
+    Committed,
+    Compressed,
+    Own,
+    Tasked,
+    Uncompressed,
+)
+from memory.graded.settings import GradedSettings
+from memory.graded.tiers import Tier, Tiers
+from tests.memory.graded.test_tiers import added, folded
+
+SETTINGS = GradedSettings(
+    threshold_tokens=100, recent_share=0.3, summary_share=0.1, medium_share=0.2
+)
+
+
+def many(n: int, first: int = 0, **named: Any) -> list[Own]:
+    return [added(f"m{first + number}", **named) for number in range(n)]
+
+
+def test_nothing_is_overdue_at_the_threshold() -> None:
+    assert overdue_ids(folded(*many(10), settings=SETTINGS), SETTINGS) == ()
+
+
+def test_above_it_all_but_the_newest_is_overdue() -> None:
+    tiers = folded(*many(11), settings=SETTINGS)
+    assert overdue_ids(tiers, SETTINGS) == tuple(f"m{i}" for i in range(8))
+
+
+def test_the_pinned_and_the_open_are_left_alone() -> None:
+    tiers = folded(
+        added("s", "system"),
+        added("t", "user"),
+        added("c", calls=("1",)),
+        *many(9),
+        settings=SETTINGS,
+    )
+    assert overdue_ids(tiers, SETTINGS) == tuple(f"m{i}" for i in range(6))
+
+
+def test_what_belongs_to_one_of_the_newest_is_left_alone() -> None:
+    tiers = folded(
+        added("c", calls=("1",)),
+        *many(9),
+        added("o", "tool", answers=("1",)),
+        settings=SETTINGS,
+    )
+    assert overdue_ids(tiers, SETTINGS) == tuple(f"m{i}" for i in range(7))
+
+
+def test_the_long_term_never_makes_anything_overdue() -> None:
+    # Defect 82.
+    tiers = folded(
+        *many(20),
+        Committed("", "k", tuple(f"m{i}" for i in range(15))),
+        settings=SETTINGS,
+    )
+    assert tiers.tokens(Tier.LONG) == 150
+    assert overdue_ids(tiers, SETTINGS) == ()
+
+
+def test_summaries_are_compressed_once_more_when_they_have_no_room() -> None:
+    tiers = folded(
+        *many(3),
+        Compressed("", "s", ("m0", "m1", "m2"), 15),
+        *many(10, first=3),
+        settings=SETTINGS,
+    )
+    assert overdue_ids(tiers, SETTINGS)[:2] == ("s", "m3")
+    roomy = folded(
+        *many(3),
+        Compressed("", "s", ("m0", "m1", "m2"), 9),
+        *many(10, first=3),
+        settings=SETTINGS,
+    )
+    assert overdue_ids(roomy, SETTINGS)[0] == "m3"
+
+
+def test_what_frees_too_little_is_not_worth_a_compression() -> None:
+    pinned = added("s", "system", tokens=500)
+    assert overdue_ids(folded(pinned, *many(5), settings=SETTINGS), SETTINGS) == ()
+    assert overdue_ids(folded(pinned, *many(6), settings=SETTINGS), SETTINGS) == (
+        "m0",
+        "m1",
+        "m2",
+    )
+
+
+def test_after_a_failure_nothing_is_overdue_until_messages_have_come() -> None:
+    # Defect 81.
+    start = [*many(11), Uncompressed("", "k", "down")]
+    assert overdue_ids(folded(*start, settings=SETTINGS), SETTINGS) == ()
+    seven = [*start, *many(7, first=11)]
+    assert overdue_ids(folded(*seven, settings=SETTINGS), SETTINGS) == ()
+    eight = [*start, *many(8, first=11)]
+    assert overdue_ids(folded(*eight, settings=SETTINGS), SETTINGS)
+
+
+def test_the_context_begins_with_the_rules_and_ends_with_the_newest() -> None:
+    # Defect 95: the order of time within each tier.
+    tiers = folded(
+        added("t", "user"),
+        added("a"),
+        added("s", "system"),
+        *many(4),
+        Compressed("", "sum", ("a", "m0"), 3),
+        Committed("", "k", ("m3",)),
+        Committed("", "l", ("m1",)),
+        added("q", "user"),
+    )
+    assert context_ids(tiers, 1000) == ["s", "m1", "m3", "sum", "t", "m2", "q"]
+
+
+def test_what_does_not_fit_is_the_oldest_and_never_the_pinned() -> None:
+    # Defect 86.
+    tiers = folded(
+        added("s", "system"), added("t", "user"), *many(9), added("q", "user")
+    )
+    assert context_ids(tiers, 55) == ["s", "t", "m7", "m8", "q"]
+    assert context_ids(tiers, 30) == ["s", "t", "q"]
+    with pytest.raises(ValueError, match="must hold what is pinned, 30 tokens, got 29"):
+        context_ids(tiers, 29)
+
+
+def test_a_call_is_shown_with_its_outputs_or_not_at_all() -> None:
+    tiers = folded(
+        added("t", "user"),
+        added("c", calls=("1",)),
+        added("x"),
+        added("o", "tool", answers=("1",)),
+    )
+    assert context_ids(tiers, 40) == ["t", "c", "x", "o"]
+    assert context_ids(tiers, 30) == ["t", "c", "o"]
+    assert context_ids(tiers, 20) == ["t"]
+
+
+def test_an_orphan_is_not_shown() -> None:
+    tiers = folded(
+        added("t", "user"), added("o", "tool", answers=("gone",)), added("a")
+    )
+    assert context_ids(tiers, 100) == ["t", "a"]
+
+
+tokens = st.integers(1, 30)
+calls = st.lists(st.sampled_from("123"), max_size=2, unique=True).map(tuple)
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[Own]:
+    events: list[Own] = []
+    for number in range(draw(st.integers(1, 25))):
+        role = draw(st.sampled_from(["user", "assistant", "system", "tool"]))
+        named = {"calls" if role == "assistant" else "answers": draw(calls)}
+        if role in ("user", "system"):
+            named = {}
+        events.append(
+            Added("", f"m{number}", added("", role).role, draw(tokens), **named)
+        )
+        if draw(st.integers(0, 5)) == 0:
+            events.append(
+                Committed("", f"k{number}", (f"m{draw(st.integers(0, number))}",))
+            )
+        if draw(st.integers(0, 9)) == 0:
+            events.append(Tasked("", f"t{number}", f"m{draw(st.integers(0, number))}"))
+    return events
+
+
+@given(events=conversations(), budget=st.integers(0, 300))
+def test_a_context_holds_its_budget(events: list[Own], budget: int) -> None:
+    tiers = folded(*events)
+    try:
+        ids = context_ids(tiers, budget)
+    except ValueError as error:
+        needed = int(str(error).split(" tokens")[0].split()[-1])
+        assert needed > budget
+        return
+    assert len(set(ids)) == len(ids)
+    assert sum(tiers.place(id_).tokens for id_ in ids) <= budget
+    for id_ in ids:
+        assert all(member in ids for member in tiers.groups.members(id_))
+    assert all(id_ in ids for id_ in tiers.system)
+    assert all(id_ in ids for id_ in (tiers.task, tiers.question) if id_)
+
+
+@given(events=conversations())
+def test_what_is_overdue_can_be_compressed_and_then_no_more_is(
+    events: list[Own],
+) -> None:
+    tiers = folded(*events, settings=SETTINGS)
+    ids = overdue_ids(tiers, SETTINGS)
+    if not ids:
+        return
+    assert tiers.objection(ids) is None
+    after: Tiers = folded(*events, Compressed("", "sum", ids, 10), settings=SETTINGS)
+    assert after.n_void == 0
+    assert overdue_ids(after, SETTINGS) == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"threshold_tokens": 0}, "threshold_tokens must be at least 1"),
+        ({"threshold_tokens": 5}, "summary_share must leave a summary at least one"),
+        ({"recent_share": 0.8}, "must add up to less than 1"),
+        ({"recent_share": 1.5}, r"recent_share must lie in \[0, 1\]"),
+        ({"backoff_messages": 0}, "backoff_messages must be at least 1"),
+        (
+            {"largest_backoff_messages": 3},
+            "largest_backoff_messages must be at least 8",
+        ),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(
+    fields: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(ValueError, match=reason):
+        GradedSettings(**fields)
+
+
+def test_policies_without_their_methods_are_refused() -> None:
+    with pytest.raises(TypeError, match="counter must be a policy"):
+        GradedSettings(counter=3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="retention must be a policy"):
+        GradedSettings(retention=None)  # type: ignore[arg-type]
