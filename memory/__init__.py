@@ -2,8 +2,12 @@
 
 from memory.archive import Amendment, Forgotten, Total
 from memory.asynchronous import AsyncMemory
-from memory.checkpoints import CheckpointUnreadable, load_checkpoint,
-    read_checkpoint, save_checkpoint
+from memory.checkpoints import (
+    CheckpointUnreadable,
+    load_checkpoint,
+    read_checkpoint,
+    save_checkpoint,
+)
 from memory.codec import CorruptEntry, UnknownEvent
 from memory.control import Step, checked_law, control_step, effective_parents
 from memory.evolution import Evaluations, EvolutionaryMemory, Parent

@@ -20,7 +20,6 @@ from rich.text import Text
 
 import memory
 from experiments.composition import ConfigurationError
-from memory import read_checkpoint
 
 ACTIONS = ("status", "purge", "checkpoint", "restore")
 # Wide enough that nothing is cut where no person's terminal sets the width.
@@ -92,7 +91,7 @@ def _checkpoint(options: argparse.Namespace) -> int:
 
 def _restore(options: argparse.Namespace) -> int:
     # A file that is refused makes no store.
-    dump = read_checkpoint(options.file)
+    dump = memory.read_checkpoint(options.file)
     if options.url == "memory:":
         raise ValueError("url must name a store that outlives a process")
     with memory.open_journal(options.url, options.name) as journal:

@@ -391,7 +391,7 @@ def test_populations_of_different_sizes_are_drawn_as_shares_of_their_own(
 
     together = ends(ONE)
     assert ends(apart)["fixed"] == pytest.approx(together["fixed"])
-    assert ends(apart)["stuck"] == pytest.approx(4.0 * together["stuck"])
+    assert ends(apart)["adaptive"] == pytest.approx(4.0 * together["adaptive"])
     assert ends(dataclasses.replace(ONE, population=None)).empty
     said = Outline(text_of(page.write(apart, runs, trajectories, tmp_path))).said()
     assert "as a share of the population, or of the island that is drawn from" in said

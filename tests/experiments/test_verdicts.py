@@ -542,6 +542,20 @@ def test_controls_pass_or_fail_apart_from_the_family() -> None:
     assert not control_verdict(same, AB[0], Expected.WORSE, **options).passed
 
 
+def test_a_control_that_must_be_identical_fails_at_the_smallest_difference() -> None:
+    options = {"margin": 0.1, "generator": rng}
+    zero = np.zeros((9, 3))
+    assert control_verdict(
+        against_zero(zero.tolist()), AB[0], Expected.IDENTICAL, **options
+    ).passed
+    zero[4, 1] = 1e-12
+    found = control_verdict(
+        against_zero(zero.tolist()), AB[0], Expected.IDENTICAL, **options
+    )
+    assert found.verdict.outcome is Outcome.EQUIVALENT
+    assert not found.passed
+
+
 def test_a_control_is_held_to_its_registered_tasks() -> None:
     rows = [[1.0 + 0.01 * task] for task in range(7)] + [[-3.0]] * 6
     table = against_zero(rows)

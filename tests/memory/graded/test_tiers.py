@@ -255,7 +255,15 @@ events = st.one_of(
         size=st.integers(0, 9),
         time=st.floats(0, 9),
     ),
-    st.builds(Compressed, st.just(""), st.sampled_from("xyz"), few, st.integers(0, 9)),
+    st.builds(
+        Compressed,
+        st.just(""),
+        st.sampled_from("xyz"),
+        few,
+        st.integers(0, 9),
+        size=st.integers(0, 9),
+        time=st.floats(0, 9),
+    ),
     st.builds(Uncompressed, st.just(""), names, names),
     st.builds(Committed, st.just(""), names, few),
     st.builds(Removed, st.just(""), names, names, few),
@@ -282,9 +290,8 @@ def test_a_fold_restored_from_its_document_goes_on_as_if_never_stopped(
 
     def apply(tiers: Tiers, event: Own) -> None:
         # A journal takes each record once.
-        if isinstance(event, Added | Compressed):
-            if event.id in known:
-                return
+        if isinstance(event, Added | Compressed) and event.id in known:
+            return
         tiers.apply(tiers.seq + 1, row(event))
 
     for event in first:

@@ -1,0 +1,738 @@
+"""The graded memory: what LoongFlow's gets wrong, done right, on every store."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory import EvolutionaryMemory, open_journal, purge
+from memory.following import ConfigurationMismatch
+from memory.graded.compressors.nothing import Nothing
+from memory.graded.contracts import CompressionFailed
+from memory.graded.memory import GradedMemory
+from memory.graded.messages import (
+    Message,
+    Text,
+    ToolCall,
+    assistant,
+    system,
+    tool,
+    user,
+)
+from memory.graded.recall import Recall
+from memory.graded.settings import GradedSettings
+from memory.graded.tiers import Tier
+from memory.graded.tokens.estimate import Estimate
+from memory.records import Status
+from memory.retention.keep_living import KeepLiving
+from memory.stores.in_memory import InMemoryJournal
+from tests.memory.graded.conftest import Opener
+
+SMALL = GradedSettings(threshold_tokens=400)
+
+run = asyncio.run
+
+
+class Says:
+    """A compressor that says one thing, and counts how often it was asked."""
+
+    compresses = True
+
+    def __init__(self, text: str = "a short summary") -> None:
+        self.text = text
+        self.asked: list[list[str]] = []
+
+    def compress(self, messages: Sequence[Message], budget_tokens: int) -> str:
+        self.asked.append([message.id for message in messages])
+        return self.text
+
+
+class Fails(Says):
+    def compress(self, messages: Sequence[Message], budget_tokens: int) -> str:
+        super().compress(messages, budget_tokens)
+        raise CompressionFailed("the model is down")
+
+
+def filled(compressor: Any = None, n: int = 60, **named: Any) -> GradedMemory:
+    memory = GradedMemory(SMALL, compressor=compressor or Says(), **named)
+    memory.add(system("You are careful."))
+    memory.add(user("TASK: sort the list"))
+    for number in range(n):
+        memory.add(assistant(f"step {number} of the work"))
+    return memory
+
+
+def texts(messages: Sequence[Message]) -> list[str]:
+    return [message.text for message in messages]
+
+
+def test_a_memory_in_five_lines() -> None:
+    with GradedMemory() as memory:
+        memory.add(system("Answer briefly."))
+        question = memory.add(user("What is 2 + 2?"))
+        memory.add(assistant("4"))
+        shown = memory.context(1000)
+    assert texts(shown) == ["Answer briefly.", "What is 2 + 2?", "4"]
+    assert shown[1] == question
+
+
+@pytest.mark.parametrize("tier", list(Tier))
+def test_a_message_can_be_removed_from_every_tier(tier: Tier) -> None:
+    # Defect 78.
+    memory = filled()
+    if tier is Tier.LONG:
+        memory.commit_to_long_term(memory.messages(Tier.SHORT)[5].id)
+    if tier is Tier.MEDIUM:
+        assert run(memory.compress_overdue())
+    id_ = memory.messages(tier)[0].id
+    before = memory.status().tokens[tier]
+    assert memory.remove(id_, "no longer true") == (id_,)
+    assert id_ not in memory
+    assert memory.status().tokens[tier] < before
+    assert memory.remove(id_) == ()
+    assert memory.get(id_).id == id_
+    assert memory.amendments(id_)[0].reason == "no longer true"
+
+
+class BreaksOnce:
+    """A journal whose next append fails, as a store may in the middle of things."""
+
+    def __init__(self) -> None:
+        self.inner = InMemoryJournal()
+        self.broken = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def append_and_read(self, *arguments: Any) -> Any:
+        if self.broken:
+            self.broken = False
+            raise ConnectionError("the store is gone")
+        return self.inner.append_and_read(*arguments)
+
+
+def test_a_store_that_breaks_during_a_compression_loses_nothing() -> None:
+    # Defect 79.
+    journal = BreaksOnce()
+    memory = filled(journal=journal)
+    before = memory.digest()
+    journal.broken = True
+    with pytest.raises(ConnectionError):
+        run(memory.compress_overdue())
+    assert memory.digest() == before
+    assert len(memory) == 62
+    # What the store did not take is noted as a failure, and waited for.
+    assert memory.status().failures in (0, 1)
+
+
+class Slow(Says):
+    """A compressor that works until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.began, self.may_end = threading.Event(), threading.Event()
+
+    def compress(self, messages: Sequence[Message], budget_tokens: int) -> str:
+        self.began.set()
+        assert self.may_end.wait(10)
+        return super().compress(messages, budget_tokens)
+
+
+async def meanwhile(memory: GradedMemory, act: Any) -> Message | None:
+    """Compresses, and acts while the compressor works."""
+    slow = memory.compressor
+    assert isinstance(slow, Slow)
+    task = asyncio.create_task(memory.compress_overdue())
+    while not slow.began.is_set():
+        await asyncio.sleep(0.001)
+    act()
+    slow.may_end.set()
+    return await task
+
+
+def test_messages_that_come_while_the_compressor_works_are_kept() -> None:
+    # Defect 80.
+    memory = filled(Slow())
+    new: list[Message] = []
+    summary = run(
+        meanwhile(
+            memory, lambda: new.extend(memory.extend([user("hurry"), assistant("yes")]))
+        )
+    )
+    assert summary is not None
+    assert [message.id for message in memory.messages(Tier.SHORT)][-2:] == [
+        message.id for message in new
+    ]
+    kept = {message.id for message in memory.messages()}
+    gone = {source.id for source in memory.sources(summary.id)}
+    assert len(kept | gone) == 65
+    assert not kept & gone
+
+
+def test_a_summary_of_what_was_removed_meanwhile_is_dropped() -> None:
+    memory = filled(Slow())
+    due = memory.overdue()
+    assert due is not None
+    assert run(meanwhile(memory, lambda: memory.remove(due.ids[3]))) is None
+    assert memory.size(Tier.MEDIUM) == 0
+    assert memory.status().failures == 0
+    assert memory.size() == 61
+
+
+def test_two_calls_do_not_ask_the_compressor_twice() -> None:
+    memory = filled(Slow())
+
+    async def both() -> tuple[Message | None, Message | None]:
+        first = asyncio.create_task(memory.compress_overdue())
+        slow = memory.compressor
+        assert isinstance(slow, Slow)
+        while not slow.began.is_set():
+            await asyncio.sleep(0.001)
+        second = await memory.compress_overdue()
+        slow.may_end.set()
+        return await first, second
+
+    first, second = run(both())
+    assert first is not None
+    assert second is None
+
+
+def test_a_failing_compressor_changes_nothing_and_is_waited_for() -> None:
+    # Defects 81 and 94.
+    compressor = Fails()
+    memory = filled(compressor)
+    before = [memory.messages(tier) for tier in Tier]
+    assert run(memory.compress_overdue()) is None
+    assert [memory.messages(tier) for tier in Tier] == before
+    status = memory.status()
+    assert (status.failures, status.last_failure) == (1, "the model is down")
+    assert status.messages_to_wait == 8
+    assert not status.overdue
+    for _ in range(40):
+        memory.add(assistant("more"))
+        run(memory.compress_overdue())
+    assert len(compressor.asked) == 3
+    memory.compressor = Says()
+    for _ in range(40):
+        memory.add(assistant("more"))
+    assert run(memory.compress_overdue()) is not None
+    assert memory.status().failures == 0
+
+
+def test_an_error_of_the_compressors_own_is_noted_and_raised() -> None:
+    class Broken(Says):
+        def compress(self, messages: Sequence[Message], budget_tokens: int) -> str:
+            raise ZeroDivisionError
+
+    memory = filled(Broken())
+    with pytest.raises(ZeroDivisionError):
+        run(memory.compress_overdue())
+    assert memory.status().last_failure == "ZeroDivisionError"
+    assert memory.size() == 62
+
+
+def test_a_long_term_above_the_threshold_compresses_nothing() -> None:
+    # Defect 82.
+    compressor = Says()
+    memory = GradedMemory(SMALL, compressor=compressor)
+    memory.add(user("TASK"))
+    for number in range(60):
+        memory.commit_to_long_term(memory.add(assistant(f"fact {number}, kept")).id)
+    assert memory.status().tokens[Tier.LONG] > SMALL.threshold_tokens
+    for _ in range(5):
+        memory.add(assistant("more"))
+        assert run(memory.compress_overdue()) is None
+    assert compressor.asked == []
+
+
+def test_tokens_are_those_of_what_is_there() -> None:
+    # Defect 83.
+    memory = GradedMemory(SMALL)
+    message = user("The same words.").message("a")
+    memory.add(message)
+    memory.add(message)
+    memory.commit_to_long_term("a")
+    memory.commit_to_long_term("a")
+    cost = Estimate().count(message)
+    assert sum(memory.status().tokens.values()) == cost
+    assert memory.tokens(memory.context()) == cost
+    memory.clear()
+    assert sum(memory.status().tokens.values()) == cost
+    again = GradedMemory(SMALL, memory._following.journal)
+    assert again.status().tokens == memory.status().tokens
+
+
+def test_a_message_that_cannot_be_counted_is_not_stored() -> None:
+    # Defect 85.
+    class Picky(Estimate):
+        def count(self, message: Message) -> int:
+            raise TypeError("cannot count this")
+
+    memory = GradedMemory(GradedSettings(counter=Picky()))
+    for message in (user("x"), user("x").message("a")):
+        with pytest.raises(TypeError, match="cannot count"):
+            memory.add(message)
+    assert (len(memory), memory.seq) == (0, 1)
+    with pytest.raises(TypeError, match="message must be a Message or a Draft"):
+        memory.add("text")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="elements must be a tuple"):
+        memory.add(user(b"bytes"))  # type: ignore[arg-type]
+    assert memory.seq == 1
+
+
+def test_the_task_the_rules_and_the_question_survive_compression() -> None:
+    # Defect 86: LoongFlow keeps the last hint and drops the task before it.
+    memory = GradedMemory(SMALL, compressor=Says())
+    memory.add(system("RULES"))
+    memory.add(user("TASK"))
+    for number in range(30):
+        memory.add(assistant(f"work {number}, which takes some words"))
+    memory.add(user("HINT"))
+    for number in range(30, 60):
+        memory.add(assistant(f"work {number}, which takes some words"))
+    summary = run(memory.compress_overdue())
+    assert summary is not None
+    shown = texts(memory.context())
+    assert shown[:3] == ["RULES", "a short summary", "TASK"]
+    assert shown[3] == "HINT"
+    assert shown[-1].startswith("work 59")
+    assert {"TASK", "HINT", "RULES"}.isdisjoint(texts(memory.sources(summary.id)))
+
+
+def test_a_system_prompt_and_a_question_alone_are_never_compressed() -> None:
+    memory = GradedMemory(GradedSettings(threshold_tokens=10), compressor=Says())
+    memory.add(system("rule " * 50))
+    memory.add(user("question " * 50))
+    assert memory.overdue() is None
+    with pytest.raises(ValueError, match="must hold what is pinned"):
+        memory.context()
+    assert len(memory.context(1000)) == 2
+
+
+def test_the_long_term_lives_where_the_caller_says(tmp_path: Path) -> None:
+    # Defect 87.
+    url = f"sqlite:///{tmp_path / 'agent.db'}"
+    with GradedMemory(SMALL, open_journal(url)) as memory:
+        fact = memory.add(user("The key is under the mat."))
+        memory.commit_to_long_term(fact.id)
+    with GradedMemory(SMALL, open_journal(url)) as memory:
+        assert memory.messages("long") == [fact]
+        assert memory.tier(fact.id) is Tier.LONG
+
+
+def test_adding_appends_and_never_rewrites(tmp_path: Path) -> None:
+    # Defect 92: the file of LoongFlow is written anew at each message.
+    path = tmp_path / "agent.db"
+    with GradedMemory(journal=open_journal(f"sqlite:///{path}")) as memory:
+        for number in range(300):
+            memory.add(assistant(f"{number} " + "word " * 200))
+        write = path.with_name(path.name + "-wal").stat().st_size + path.stat().st_size
+        memory.add(assistant("one more"))
+        after = path.with_name(path.name + "-wal").stat().st_size + path.stat().st_size
+    assert after - write < 100_000
+
+
+def test_there_is_a_search() -> None:
+    # Defect 93.
+    pytest.importorskip("bm25s")
+    memory = GradedMemory(SMALL)
+    memory.add(assistant("The password of the router is hunter2."))
+    fact = memory.add(assistant("The router stands in the cellar."))
+    memory.add(assistant("Lunch was good."))
+    memory.commit_to_long_term(fact.id)
+    found = memory.search("router cellar")
+    assert texts([one.message for one in found]) == [
+        "The router stands in the cellar.",
+        "The password of the router is hunter2.",
+    ]
+    assert [one.tier for one in found] == [Tier.LONG, Tier.SHORT]
+    assert found[0].reason.relevance == 1.0
+    assert memory.search("nowhere") == []
+    assert len(memory.search("router", limit=1)) == 1
+    memory.remove(fact.id)
+    assert [one.message.id for one in memory.search("cellar")] == []
+
+
+@pytest.mark.parametrize("summary", ["", "  \n"])
+def test_an_empty_summary_is_refused_and_nothing_is_lost(summary: str) -> None:
+    # Defect 94.
+    memory = filled(Says(summary))
+    due = memory.overdue()
+    assert due is not None
+    with pytest.raises(ValueError, match="summary must not be empty"):
+        memory.compressed(due.ids, summary)
+    assert run(memory.compress_overdue()) is None
+    assert memory.size() == 62
+    assert "must not be empty" in memory.status().last_failure
+
+
+def test_a_summary_larger_than_what_it_stands_for_is_refused() -> None:
+    memory = filled(Says("much " * 5000))
+    assert run(memory.compress_overdue()) is None
+    assert memory.size() == 62
+    assert "summary must be smaller" in memory.status().last_failure
+
+
+@pytest.mark.parametrize("summary", [None, 3, ["text"], "\ud800"])
+def test_a_summary_that_is_no_text_is_refused(summary: Any) -> None:
+    memory = filled(Says(summary))
+    assert run(memory.compress_overdue()) is None
+    assert memory.size() == 62
+    assert "summary must be" in memory.status().last_failure
+
+
+def test_size_counts_each_message_once() -> None:
+    # Defect 95.
+    memory = GradedMemory(SMALL)
+    one, two = memory.extend([user("a"), user("b")])
+    memory.add(one)
+    assert memory.commit_to_long_term(one.id) == (one.id,)
+    assert memory.commit_to_long_term(one.id) == ()
+    assert (memory.size(), memory.size("long"), memory.size("short")) == (2, 1, 1)
+    assert memory.messages() == [two, one]
+
+
+def test_a_summary_knows_what_it_was_made_of(opener: Opener) -> None:
+    memory = filled(journal=opener())
+    due = memory.overdue()
+    assert due is not None
+    summary = memory.compressed(due.ids, "They worked.", operator="me", time=4.0)
+    assert summary.provenance.inputs == due.ids
+    assert (summary.provenance.operator, summary.time) == ("me", 4.0)
+    assert memory.sources(summary.id) == list(due.messages)
+    assert memory.get(due.ids[0]) == due.messages[0]
+    assert memory.tier(due.ids[0]) is None
+    assert memory.messages("medium") == [summary]
+
+
+def test_a_memory_opened_again_is_the_same(opener: Opener) -> None:
+    memory = filled(journal=opener())
+    run(memory.compress_overdue())
+    memory.commit_to_long_term(memory.messages("short")[3].id)
+    memory.remove(memory.messages("short")[4].id)
+    memory.compression_failed("x")
+    shown = memory.context(300)
+    again = GradedMemory(SMALL, opener())
+    assert again.digest() == memory.digest()
+    assert again.context(300) == shown
+    memory.compact()
+    after = GradedMemory(SMALL, opener())
+    assert after.digest() == memory.digest()
+    assert after.context(300) == shown
+
+
+def test_two_workers_see_each_other(opener: Opener) -> None:
+    one = GradedMemory(SMALL, opener(), stream="one")
+    two = GradedMemory(SMALL, opener(), stream="two")
+    first = one.add(user("from one"))
+    second = two.add(user("from two"))
+    one.sync()
+    assert one.messages() == two.messages() == [first, second]
+    assert one.digest() == two.digest()
+
+
+def test_of_two_workers_that_compress_the_same_one_is_late(opener: Opener) -> None:
+    one = filled(journal=opener(), stream="one")
+    two = GradedMemory(SMALL, opener(), compressor=Says(), stream="two")
+    due = two.overdue()
+    assert due is not None
+    assert run(one.compress_overdue()) is not None
+    with pytest.raises(ValueError, match="ids must be in the short or medium-term"):
+        two.compressed(due.ids, "late")
+    assert one.size() == two.size()
+
+
+def test_another_configuration_is_refused_by_name() -> None:
+    journal = InMemoryJournal()
+    GradedMemory(SMALL, journal)
+    with pytest.raises(ConfigurationMismatch, match=r"graded\.threshold_tokens: 9000"):
+        GradedMemory(GradedSettings(threshold_tokens=9000), journal)
+
+
+def test_a_retracted_message_leaves_a_tombstone_and_taints_its_summaries() -> None:
+    memory = filled()
+    summary = run(memory.compress_overdue())
+    assert summary is not None
+    wrong = summary.provenance.inputs[0]
+    assert memory.tainted() == {}
+    dead = memory.retract(wrong, "it was a mistake")
+    assert dead.status is Status.RETRACTED
+    assert memory.get(wrong).status is Status.RETRACTED
+    assert memory.tainted() == {summary.id: (wrong,)}
+    again = memory.compressed([summary.id], "s")
+    assert memory.tainted() == {again.id: (wrong,)}
+    with pytest.raises(ValueError, match="which is retracted"):
+        memory.retract(wrong, "again")
+
+
+def test_a_superseded_message_is_out_of_use() -> None:
+    memory = GradedMemory(SMALL)
+    old, new = memory.extend([assistant("It is Monday."), assistant("It is Tuesday.")])
+    dead = memory.supersede(old.id, new.id, "a day went by")
+    assert dead.status is Status.SUPERSEDED
+    assert memory.amendments(old.id)[0].by == new.id
+    assert memory.messages() == [new]
+    with pytest.raises(ValueError, match="by must be another message"):
+        memory.supersede(new.id, new.id, "")
+    with pytest.raises(ValueError, match="by must name a valid message"):
+        memory.supersede(new.id, old.id, "")
+    with pytest.raises(KeyError, match="id must name a message, got 'nobody'"):
+        memory.retract("nobody", "")
+
+
+def test_a_call_never_loses_its_outputs() -> None:
+    memory = GradedMemory(SMALL)
+    call = memory.add(assistant(ToolCall("1", "ls")))
+    answer = memory.add(tool("1", "ls", "a b c"))
+    memory.add(user("thanks"))
+    assert memory.commit_to_long_term(answer.id) == (call.id, answer.id)
+    assert memory.messages("long") == [call, answer]
+    assert memory.remove(call.id) == (call.id, answer.id)
+    assert memory.size() == 1
+
+
+def test_nothing_is_overdue_for_a_compressor_that_never_compresses() -> None:
+    memory = filled(Nothing())
+    assert memory.status().overdue
+    assert memory.overdue() is None
+    assert run(memory.compress_overdue()) is None
+    assert memory.status().failures == 0
+
+
+def test_the_default_compressor_needs_no_model() -> None:
+    memory = GradedMemory(SMALL)
+    for number in range(60):
+        memory.add(assistant(f"The parser handles case {number} of the grammar."))
+    summary = run(memory.compress_overdue())
+    assert summary is not None
+    assert "The parser handles case" in summary.text
+    assert summary.provenance.operator == "Extractive"
+    assert memory.tokens([summary]) <= SMALL.summary_tokens + 10
+
+
+def test_what_was_forgotten_stands_in_the_ledger(opener: Opener) -> None:
+    settings = GradedSettings(threshold_tokens=400, retention=KeepLiving(3))
+    memory = GradedMemory(settings, opener(), compressor=Says())
+    memory.add(user("TASK"))
+    memory.extend([assistant(f"step {number} of the work") for number in range(60)])
+    summary = run(memory.compress_overdue())
+    assert summary is not None
+    original = summary.provenance.inputs[0]
+    assert memory.get(original).text == "step 0 of the work"
+    memory.extend([assistant("more") for _ in range(3)])
+    line = memory.forgotten(original)
+    assert line is not None
+    assert line.reason == "KeepLiving"
+    ledger = memory.status().ledger["KeepLiving"]
+    assert ledger.records == len(summary.provenance.inputs)
+
+
+def test_a_compacted_memory_lets_go_of_what_was_forgotten(opener: Opener) -> None:
+    settings = GradedSettings(threshold_tokens=400, retention=KeepLiving(0))
+    memory = GradedMemory(settings, opener(), compressor=Says(), compact_interval=500)
+    memory.add(user("TASK"))
+    first = memory.add(assistant("step first of the work"))
+    for number in range(2_000):
+        memory.add(assistant(f"step {number} of the work"))
+        run(memory.compress_overdue())
+    assert memory.forgotten(first.id) is not None
+    again = GradedMemory(settings, opener())
+    assert again.digest() == memory.digest()
+    with pytest.raises(KeyError, match="which KeepLiving forgot"):
+        again.get(first.id)
+    assert texts(again.context())[-1] == "step 1999 of the work"
+
+
+def test_both_stacks_share_one_store_and_leave_each_other_alone(
+    opener: Opener,
+) -> None:
+    journal = opener()
+    graded = GradedMemory(SMALL, journal, scope="talk")
+    evolution = EvolutionaryMemory(journal=opener(), scope="search")
+    message = graded.add(user("Improve this."))
+    solution = evolution.remember("x = 1", 0.5)
+    graded.sync()
+    assert len(graded) == len(evolution) == 1
+    assert GradedMemory(SMALL, opener(), scope="talk").messages() == [message]
+    again = EvolutionaryMemory(journal=opener(), scope="search")
+    assert again.get(solution.id) == solution
+    with pytest.raises(KeyError):
+        graded.get(solution.id)
+    with pytest.raises(ValueError, match="scope must be 'talk', this memory's own"):
+        graded.add(user("x").message("a", scope="search"))
+
+
+def test_a_purge_of_one_population_leaves_the_other(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'both.db'}"
+    with (
+        GradedMemory(SMALL, open_journal(url, "talk")) as graded,
+        EvolutionaryMemory(journal=open_journal(url, "search")) as evolution,
+    ):
+        graded.add(user("hello"))
+        evolution.remember("x = 1", 0.5)
+    purge(url, "search")
+    with GradedMemory(SMALL, open_journal(url, "talk")) as graded:
+        assert texts(graded.messages()) == ["hello"]
+    with EvolutionaryMemory(journal=open_journal(url, "search")) as evolution:
+        assert len(evolution) == 0
+
+
+def test_an_id_that_another_message_has_is_refused() -> None:
+    memory = GradedMemory(SMALL)
+    message = user("x").message("a")
+    assert memory.add(message) is memory.add(message)
+    with pytest.raises(ValueError, match="got 'a', which another one has"):
+        memory.add(user("y").message("a"))
+    assert memory.messages() == [message]
+
+
+def test_a_message_with_a_standing_is_not_added() -> None:
+    dead = Message(id="a", role="user", elements="x", status=Status.RETRACTED)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="status must be valid"):
+        GradedMemory(SMALL).add(dead)
+
+
+def test_equal_calls_give_equal_memories() -> None:
+    one, two = filled(), filled()
+    assert one.digest() == two.digest()
+    assert [m.id for m in one.messages()] == [m.id for m in two.messages()]
+    other = filled(seed=("study", 3))
+    assert [m.id for m in other.messages()] != [m.id for m in one.messages()]
+    with pytest.raises(TypeError, match="names of a key must be"):
+        filled(seed=1.5)
+
+
+@pytest.mark.parametrize("ids", [["nobody"], [], ["a", "a"]])
+def test_a_compression_of_what_is_not_there_is_refused(ids: list[str]) -> None:
+    memory = GradedMemory(SMALL)
+    memory.add(user("t").message("t"))
+    memory.add(assistant("x " * 50).message("a"))
+    memory.add(user("q").message("q"))
+    with pytest.raises(ValueError, match="^ids must be"):
+        memory.compressed(ids, "s")
+    with pytest.raises(ValueError, match="^ids must not be pinned"):
+        memory.compressed(["a", "q"], "s")
+
+
+def test_what_is_not_there_can_be_neither_committed_nor_be_the_task() -> None:
+    memory = GradedMemory(SMALL)
+    with pytest.raises(KeyError, match="id must name a message in a tier"):
+        memory.commit_to_long_term("nobody")
+    with pytest.raises(KeyError, match="id must name a message in a tier"):
+        memory.set_task("nobody")
+    with pytest.raises(KeyError, match="id must name a message, got 'nobody'"):
+        memory.get("nobody")
+
+
+def test_a_named_task_stays_in_every_context() -> None:
+    memory = filled()
+    middle = memory.messages("short")[30]
+    memory.set_task(middle.id)
+    assert memory.status().task == middle.id
+    run(memory.compress_overdue())
+    assert middle in memory.context()
+
+
+def test_clear_empties_all_but_the_long_term() -> None:
+    memory = filled()
+    fact = memory.messages("short")[7]
+    memory.commit_to_long_term(fact.id)
+    run(memory.compress_overdue())
+    memory.clear()
+    assert memory.messages() == [fact]
+    memory.clear(everything=True)
+    assert memory.messages() == []
+    assert memory.get(fact.id) == fact
+
+
+def test_a_memory_can_be_looked_at_as_it_was() -> None:
+    memory = filled()
+    seq, before = memory.seq, memory.digest()
+    run(memory.compress_overdue())
+    assert memory.past(seq).digest() == before
+
+
+def test_recall_of_facts_is_the_same_every_time_and_has_reasons() -> None:
+    pytest.importorskip("bm25s")
+    memory = filled()
+    memory.add(assistant("The gate code is 4711."))
+    answers = [memory.recall("What is the gate code?") for _ in range(5)]
+    assert all(answer == answers[0] for answer in answers)
+    best = answers[0][0]
+    assert best.message.elements == (Text("The gate code is 4711."),)
+    reason = best.reason
+    assert reason.score == pytest.approx(
+        reason.relevance + reason.recency + reason.tier
+    )
+    assert reason.u is None
+
+
+def test_recall_at_a_temperature_is_keyed_by_its_decision() -> None:
+    pytest.importorskip("bm25s")
+    hot = Recall(temperature=5.0)
+    one, two = filled(recall=hot), filled(recall=hot)
+    drawn = [[r.message.id for r in one.recall("step work")] for _ in range(8)]
+    assert drawn == [[r.message.id for r in two.recall("step work")] for _ in range(8)]
+    assert len({tuple(ids) for ids in drawn}) > 1
+    again = [r.message.id for r in two.recall("step work", decision=3)]
+    assert again == drawn[3]
+    assert all(r.reason.u is not None for r in one.recall("step work"))
+
+
+def test_threads_may_share_a_memory() -> None:
+    memory = GradedMemory(SMALL, compressor=Says())
+
+    def work(name: str) -> None:
+        for number in range(100):
+            memory.add(assistant(f"{name} {number}"))
+            memory.context(400)
+            run(memory.compress_overdue())
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert memory.status().compressions > 0
+    everyone = {message.id for message in memory.messages()}
+    for message in memory.messages("medium"):
+        everyone |= {source.id for source in memory.sources(message.id)}
+    assert memory._tiers.n_added == 300
+
+
+def test_a_transcript_of_2000_messages_stays_within_its_budget() -> None:
+    settings = GradedSettings(threshold_tokens=1_000)
+    memory = GradedMemory(settings)
+    memory.add(system("Answer in one sentence."))
+    memory.add(user("Write a parser for the language of the manual."))
+    for number in range(1_000):
+        call = ToolCall(f"c{number}", "run", {"case": number})  # type: ignore[arg-type]
+        memory.add(assistant(f"I try case {number} of the grammar now.", call))
+        memory.add(tool(f"c{number}", "run", f"case {number}: {number % 7} errors"))
+        run(memory.compress_overdue())
+        shown = memory.context()
+        assert memory.tokens(shown) <= 1_000
+        assert len({message.id for message in shown}) == len(shown)
+        status = memory.status()
+        assert status.tokens[Tier.SHORT] + status.tokens[Tier.MEDIUM] <= 1_100
+    assert memory.status().compressions >= 40
+    assert memory.status().all_failures == 0
+
+
+def test_adding_costs_the_same_however_many_there_are() -> None:
+    memory = GradedMemory(GradedSettings(threshold_tokens=10**9))
+    message = "word " * 20
+    seconds: list[float] = []
+    for _ in range(8):
+        start = time.perf_counter()
+        for _ in range(2_500):
+            memory.add(assistant(message))
+        seconds.append(time.perf_counter() - start)
+    # Linear growth would make the last block many times as slow as the first.
+    assert min(seconds[4:]) < 3 * min(seconds[:4])
