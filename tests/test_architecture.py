@@ -80,11 +80,13 @@ ALLOWED: dict[str, set[str]] = {
         "memory.archive",
         "memory.codec",
         "memory.following",
+        "memory.retention",
         "memory.selection",
         "memory.settings",
         "memory.stores",
     },
     "memory.interop": BASE
+    | ROOMS
     | {
         "memory.checkpoints",
         "memory.evolution",
