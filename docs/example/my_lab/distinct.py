@@ -54,3 +54,7 @@ class Distinct:
         for text in texts:
             tracker.append(text)
         return tracker.measure(rng)
+
+    def distance(self, first: str, second: str) -> float:
+        """Returns 0 for equal texts, else 1."""
+        return float(first != second)
