@@ -34,11 +34,13 @@ class LoongFlow:
         object.__setattr__(self, "n_per_island", n_per_island)
 
     def island(self, origin: int | None, sizes: Sequence[int], n_assigned: int) -> int:
-        """Returns the first empty island, else ``origin``, else the one whose turn it is."""
+        """Returns the first empty island, else ``origin``, else that whose turn it is."""
         for island, size in enumerate(sizes):
             if size == 0:
                 return island
-        return n_assigned // self.n_per_island % len(sizes) if origin is None else origin
+        return (
+            n_assigned // self.n_per_island % len(sizes) if origin is None else origin
+        )
 
     def counts(self, origin: int | None, sizes: Sequence[int]) -> bool:
         """Returns whether a placement takes a turn: that of a root, no island empty."""

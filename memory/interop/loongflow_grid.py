@@ -15,6 +15,7 @@ References:
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right, insort
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -58,9 +59,7 @@ def pair_difference(first: str, second: str) -> float:
     """
     if first == second:
         return 0.0
-    longer, shorter = (
-        (first, second) if len(first) >= len(second) else (second, first)
-    )
+    longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
     return (
         _LENGTH * abs(len(first) - len(second))
         + _NEWLINES * abs(first.count("\n") - second.count("\n"))
@@ -127,8 +126,8 @@ class RunningBins:
         self._percentile = method == "percentile"
         self._values: deque[float] = deque(maxlen=VALUES_KEPT)
         self._sorted: list[float] = []
-        self.minimum: float | None = None
-        self.maximum: float | None = None
+        self.minimum = math.inf
+        self.maximum = -math.inf
 
     @property
     def values(self) -> list[float]:
@@ -136,7 +135,7 @@ class RunningBins:
         return list(self._values)
 
     def bin(self, value: float) -> int:
-        """Returns the bin of ``value``, in ``[0, n_bins)``, after it has widened the bounds.
+        """Returns the bin of ``value``, in ``[0, n_bins)``, once it has widened the bounds.
 
         Raises:
             TypeError: ``value`` is not a real number.
@@ -151,14 +150,12 @@ class RunningBins:
             self._sorted.remove(self._values[0])
         self._values.append(value)
         insort(self._sorted, value)
-        self.minimum = value if self.minimum is None else min(self.minimum, value)
-        self.maximum = value if self.maximum is None else max(self.maximum, value)
+        self.minimum = min(self.minimum, value)
+        self.maximum = max(self.maximum, value)
 
     def _share(self, value: float) -> float:
         if self._percentile:
             return bisect_right(self._sorted, value) / len(self._sorted)
-        assert self.minimum is not None
-        assert self.maximum is not None
         if self.minimum == self.maximum:
             return 0.5
         return (value - self.minimum) / (self.maximum - self.minimum)
@@ -252,14 +249,13 @@ class RunningGrid:
         if len(self._texts) < 2:
             # Nothing to differ from: the lowest bin, and no value that was measured.
             return 0
-        value = self._measured.get(text)
-        if value is None:
+        if text not in self._measured:
             if len(self._references) < REFERENCES:
                 self._references = reference_set(list(self._texts.values()))
             if len(self._measured) == MEASURED_KEPT:
                 del self._measured[next(iter(self._measured))]
-            value = self._measured[text] = mean_difference(text, self._references)
-        return self.bins[name].bin(value)
+            self._measured[text] = mean_difference(text, self._references)
+        return self.bins[name].bin(self._measured[text])
 
     def _take_cell(self, id: str, key: str, cells: dict[str, str]) -> None:
         holder = cells.get(key)

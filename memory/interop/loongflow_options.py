@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Literal
 
+from memory.assignment.loongflow import LoongFlow as LoongFlowAssignment
 from memory.interop.loongflow_grid import (
     METHODS,
     default_feature_bins,
@@ -187,6 +188,9 @@ class Options:
                 weighted=self.use_sampling_weight, power=self.sampling_weight_power
             ),
             weights=Bounded(),
+            assignment=LoongFlowAssignment(
+                n_per_island=max(1, self.population_size // self.num_islands)
+            ),
             topology=Ring(both_ways=True),
         )
 

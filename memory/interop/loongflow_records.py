@@ -16,6 +16,7 @@ from memory.records import (
     NO_PROVENANCE,
     Draw,
     Provenance,
+    Scalar,
     Status,
     count,
     real,
@@ -55,6 +56,7 @@ class Entry(NamedTuple):
         island: The island it was put on; ``None`` if it was remembered by other means.
         iteration: Its iteration.
         turn: Whether the rule of assignment took a turn for it.
+        generation: Its generation.
         time: Its time stamp.
         scored: Whether it has a score and was let in.
     """
@@ -63,6 +65,7 @@ class Entry(NamedTuple):
     island: int | None
     iteration: int
     turn: bool
+    generation: int
     time: float
     scored: bool
 
@@ -142,7 +145,7 @@ def record(
     weight = real("sample_weight", solution.sample_weight)
     if weight < 0.0:
         raise ValueError(f"sample_weight must not be negative, got {weight!r}")
-    if not evicted and not failed and not solution.solution:
+    if not utf8("solution", solution.solution) and not evicted and not failed:
         raise ValueError("solution must not be empty, got ''")
     names = (*_TEXTS, "sample_cnt", "metadata")
     rest: dict[str, Any] = checked({name: getattr(solution, name) for name in names})
@@ -155,18 +158,13 @@ def record(
     }
     if place.turn:
         rest["turn"] = True
-    metadata = {_KEY: json.dumps(rest, ensure_ascii=False, allow_nan=False)}
-    score = solution.score
-    if score is not None:
-        score = real("score", score)
+    score = None if solution.score is None else real("score", solution.score)
+    metadata: dict[str, Scalar] = {}
     if failed or evicted:
-        rest["score"] = score
-        rest["evicted"] = evicted
-        metadata = {
-            _KEY: json.dumps(rest, ensure_ascii=False, allow_nan=False),
-            "failure": "it had left its population" if evicted else "no score",
-        }
+        rest |= {"score": score, "evicted": evicted}
+        metadata["failure"] = "it had left its population" if evicted else "no score"
         score = None
+    metadata[_KEY] = json.dumps(rest, ensure_ascii=False, allow_nan=False)
     return Record(
         id=id,
         text=solution.solution,
@@ -192,6 +190,7 @@ def entry(record: Record, order: int) -> Entry:
         record.island,
         int(rest.get("iteration", 0)),
         bool(rest.get("turn", False)),
+        record.generation,
         record.time,
         record.score is not None,
     )
@@ -238,5 +237,8 @@ def solution(
 
 def _rest(record: Record) -> dict[str, Any]:
     text = record.metadata.get(_KEY)
-    rest: dict[str, Any] = json.loads(text) if isinstance(text, str) else {}
-    return rest
+    if isinstance(text, str):
+        rest: dict[str, Any] = json.loads(text)
+        return rest
+    # Remembered by other means, in a population that both share.
+    return {"metadata": dict(record.metadata)}
