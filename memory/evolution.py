@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self, cast
@@ -418,6 +418,7 @@ class EvolutionaryMemory:
             id,
             reason,
             lambda key: codec.Rescored(self.scope, id, key, reason, number),
+            score=number,
         )
 
     def repeat(self, id: str, score: float, reason: str = "") -> Evaluations:
@@ -439,13 +440,14 @@ class EvolutionaryMemory:
         """
         number = real("score", score)
         with self._lock:
-            # A failure has none, and is refused below.
-            first = self._record(utf8("id", id)).score or 0.0
+            before, first = self.evaluations(id), cast(float, self._record(id).score)
             self._amend(
                 id,
                 reason,
                 lambda key: codec.Repeated(self.scope, id, key, reason, number, first),
             )
+            if self._population.archive.forgotten(id) is not None:
+                return _known([*before.scores, number])
             return self.evaluations(id)
 
     def retract(self, id: str, reason: str) -> Solution:
@@ -460,7 +462,10 @@ class EvolutionaryMemory:
             ValueError: It is retracted or superseded already.
         """
         return self._amend(
-            id, reason, lambda key: codec.Retracted(self.scope, id, key, reason)
+            id,
+            reason,
+            lambda key: codec.Retracted(self.scope, id, key, reason),
+            status=Status.RETRACTED,
         )
 
     def supersede(self, id: str, by: str, reason: str) -> Solution:
@@ -488,6 +493,7 @@ class EvolutionaryMemory:
                 id,
                 reason,
                 lambda key: codec.Superseded(self.scope, id, key, reason, by),
+                status=Status.SUPERSEDED,
             )
 
     def amendments(self, id: str) -> tuple[Amendment, ...]:
@@ -513,12 +519,7 @@ class EvolutionaryMemory:
                 raise ValueError(
                     f"id must name a scored solution, got {id!r}, a failure"
                 )
-            scores = self._evaluated(id, solution.score)
-            spread = Spread.of(scores)
-            error = math.nan
-            if spread.n > 1:
-                error = math.sqrt(spread.squares / (spread.n - 1) / spread.n)
-            return Evaluations(tuple(scores), spread.mean, error)
+            return _known(self._evaluated(id, solution.score))
 
     def validity(self) -> Validity:
         """Returns a report on whether the scores of the whole history can be believed."""
@@ -782,8 +783,21 @@ class EvolutionaryMemory:
         id_, copy = population.drawn(step.pick, where)
         return Parent(self.get(id_), draw, step, copy)
 
-    def _amend(self, id: str, reason: str, event: Any) -> Solution:  # noqa: ANN401
-        """Appends an amendment of ``id`` and returns what it makes of it."""
+    def _amend(
+        self,
+        id: str,
+        reason: str,
+        event: Callable[[str], codec.Event],
+        **changes: object,
+    ) -> Solution:
+        """Appends an amendment of ``id`` and returns what it makes of it.
+
+        Args:
+            id: What is amended.
+            reason: Why.
+            event: Returns the amendment under a key.
+            changes: What it changes, should the solution be forgotten by then.
+        """
         utf8("reason", reason)
         with self._lock:
             solution = self.get(utf8("id", id))
@@ -802,7 +816,9 @@ class EvolutionaryMemory:
                 )
                 # The place in the journal makes the name new, unless others went ahead.
                 if self._following.append(key, codec.row(event(key)), b""):
-                    return self.get(id)
+                    if self._population.archive.forgotten(id) is None:
+                        return self.get(id)
+                    return dataclasses.replace(solution, **changes)  # type: ignore[arg-type]
                 self._following.sync()
 
     def _amended(self, solution: Solution) -> Solution:
@@ -1001,6 +1017,13 @@ class EvolutionaryMemory:
             provenance=Provenance(operator, evaluator, draw, _inputs(inputs)),
             **fields,  # type: ignore[arg-type]
         )
+
+
+def _known(scores: Sequence[float]) -> Evaluations:
+    spread, error = Spread.of(scores), math.nan
+    if spread.n > 1:
+        error = math.sqrt(spread.squares / (spread.n - 1) / spread.n)
+    return Evaluations(tuple(scores), spread.mean, error)
 
 
 def _inputs(inputs: Sequence[str]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -196,10 +197,13 @@ def description(value: object, name: str = "settings") -> Any:  # noqa: ANN401
     Raises:
         TypeError: ``value`` holds something that is neither plain data nor a policy with
             fields.
+        ValueError: ``value`` holds a number that is not finite.
     """
     if isinstance(value, float) and value.is_integer() and abs(value) < 2.0**53:
         # ``Fixed(1)`` and ``Fixed(1.0)`` are one configuration.
         return int(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{name} must be finite, got {value!r}")
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple):

@@ -437,3 +437,14 @@ def test_the_history_holds_everything_in_its_order() -> None:
     made.append(memory.remember_failure("broken", "no"))
     assert memory.history() == made
     assert EvolutionaryMemory().history() == []
+
+
+def test_a_number_of_a_policy_that_is_not_finite_is_named() -> None:
+    class Endless(Wrong):
+        def __init__(self) -> None:
+            self.horizon = math.inf
+
+    with pytest.raises(
+        ValueError, match=r"settings\.selection\.horizon must be finite"
+    ):
+        EvolutionaryMemory(Settings(selection=Endless()))
