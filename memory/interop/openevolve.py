@@ -11,7 +11,9 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +30,15 @@ _WANTED: dict[str, type | tuple[type, ...]] = {
 }
 
 
-def read_checkpoint(
+def read_programs(
     folder: str | os.PathLike[str], *, score: str = "combined_score", scope: str = ""
 ) -> list[Solution]:
     """Returns the programs of a checkpoint as solutions, parents before children.
 
-    They come in the order of their time and iteration. A parent that is not in the
-    checkpoint, or comes later, is named in the metadata under ``openevolve_parent``. All
-    metrics go into the metadata, as ``metric.<name>``.
+    They come in the order of their time and iteration, with OpenEvolve's generation and
+    the island it names. A parent that is not in the checkpoint, or comes later, is named
+    in the metadata under ``openevolve_parent``. All metrics go into the metadata, as
+    ``metric.<name>``.
 
     Args:
         folder: The checkpoint, the folder that has ``programs`` in it.
@@ -45,27 +48,23 @@ def read_checkpoint(
     Raises:
         CheckpointUnreadable: There is no such folder, or a file in it is no program; the
             message names it.
+        ValueError: No program has a metric called ``score``; the message names those
+            that there are.
     """
-    programs = Path(folder) / "programs"
-    if not programs.is_dir():
-        raise CheckpointUnreadable(
-            f"folder must be a checkpoint with a folder programs in it, got {folder}"
-        )
-    found = [_program(path) for path in sorted(programs.glob("*.json"))]
-    found.sort(key=lambda program: (program["timestamp"], program["iteration_found"]))
-    known: dict[str, Solution] = {}
-    for program in found:
-        known.setdefault(program["id"], _solution(program, known, score, scope))
-    return list(known.values())
+    return _in_order(_programs(folder, score), {}, score, scope)
 
 
-def load_checkpoint(
+def load_programs(
     folder: str | os.PathLike[str],
     memory: EvolutionaryMemory,
     *,
     score: str = "combined_score",
 ) -> list[Solution]:
-    """Remembers the programs of a checkpoint, in their order; twice is harmless.
+    """Remembers the programs of a checkpoint, in their order, and returns the new ones.
+
+    What is known already is left as it is, so that loading twice is harmless, and a later
+    checkpoint of the same run adds what is new in it. A program goes to the island that it
+    names where the memory has that many, and otherwise where the rule of assignment says.
 
     Args:
         folder: The checkpoint.
@@ -73,11 +72,71 @@ def load_checkpoint(
         score: Name of the metric that is the score, higher is better.
 
     Raises:
-        CheckpointUnreadable: As ``read_checkpoint``; then nothing is remembered.
-        ValueError: An id is taken by another solution.
+        CheckpointUnreadable: As ``read_programs``; then nothing is remembered.
+        ValueError: As ``read_programs``, or an id is taken by another program.
     """
-    solutions = read_checkpoint(folder, score=score, scope=memory.scope)
-    return [memory.record(solution) for solution in solutions]
+    programs = _programs(folder, score)
+    known = {}
+    for program in programs:
+        with suppress(KeyError):
+            known[program["id"]] = memory.get(program["id"])
+        parent = program.get("parent_id")
+        if isinstance(parent, str) and parent not in known:
+            with suppress(KeyError):
+                known[parent] = memory.get(parent)
+    for program in programs:
+        same = known.get(program["id"])
+        if same is not None and same.text != program["code"]:
+            raise ValueError(
+                f"id must be new or name the same program, got {program['id']!r}, which "
+                "another text has"
+            )
+    new = [program for program in programs if program["id"] not in known]
+    solutions = _in_order(new, known, score, memory.scope)
+    n = memory.settings.islands
+    return [
+        memory.record(
+            solution
+            if n > 1 and solution.island is not None and solution.island < n
+            else replace(solution, island=None)
+        )
+        for solution in solutions
+    ]
+
+
+def _programs(folder: str | os.PathLike[str], score: str) -> list[dict[str, Any]]:
+    """Returns the programs in their order, each once."""
+    programs = Path(folder) / "programs"
+    if not programs.is_dir():
+        raise CheckpointUnreadable(
+            f"folder must be a checkpoint with a folder programs in it, got {folder}"
+        )
+    found = [_program(path) for path in sorted(programs.glob("*.json"))]
+    found.sort(key=lambda program: (program["timestamp"], program["iteration_found"]))
+    metrics = dict.fromkeys(name for program in found for name in program["metrics"])
+    if found and score not in metrics:
+        raise ValueError(
+            f"score must name a metric of the programs, {', '.join(metrics)}, got "
+            f"{score!r}"
+        )
+    once: dict[str, dict[str, Any]] = {}
+    for program in found:
+        once.setdefault(program["id"], program)
+    return list(once.values())
+
+
+def _in_order(
+    programs: Sequence[Mapping[str, Any]],
+    known: Mapping[str, Solution],
+    score: str,
+    scope: str,
+) -> list[Solution]:
+    solutions: dict[str, Solution] = {}
+    for program in programs:
+        parent = program.get("parent_id")
+        there = isinstance(parent, str) and (parent in known or parent in solutions)
+        solutions[program["id"]] = _solution(program, there, score, scope)
+    return list(solutions.values())
 
 
 def _program(path: Path) -> dict[str, Any]:
@@ -96,7 +155,7 @@ def _program(path: Path) -> dict[str, Any]:
 
 
 def _solution(
-    program: Mapping[str, Any], known: Mapping[str, Solution], score: str, scope: str
+    program: Mapping[str, Any], parent_is_known: bool, score: str, scope: str
 ) -> Solution:
     metrics = program["metrics"]
     value = metrics.get(score)
@@ -104,24 +163,31 @@ def _solution(
     metadata: dict[str, Scalar] = {
         f"metric.{name}": _scalar(number) for name, number in metrics.items()
     }
-    name = program.get("parent_id")
-    parent = known.get(name) if isinstance(name, str) else None
-    if name and parent is None:
-        metadata["openevolve_parent"] = str(name)
+    parent = program.get("parent_id")
+    if parent and not parent_is_known:
+        metadata["openevolve_parent"] = str(parent)
     if not valid:
         metadata["failure"] = str(metrics.get("error", f"no finite {score}"))
+    own = program.get("metadata")
     return Solution(
         id=program["id"],
         text=program["code"],
         score=float(value) if valid else None,
         status=Status.VALID if valid else Status.FAILED,
         scope=scope,
-        parent_ids=() if parent is None else (parent.id,),
-        generation=0 if parent is None else parent.generation + 1,
+        parent_ids=(parent,) if parent and parent_is_known else (),
+        generation=_whole(program.get("generation")) or 0,
+        island=_whole(own.get("island")) if isinstance(own, dict) else None,
         time=float(program["timestamp"]),
         provenance=Provenance("openevolve"),
-        metadata=metadata,
+        metadata={**metadata, "iteration": program["iteration_found"]},
     )
+
+
+def _whole(value: object) -> int | None:
+    """Returns a number that counts something, ``None`` for anything else."""
+    counts = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return int(value) if counts and isinstance(value, int) else None
 
 
 def _scalar(value: object) -> Scalar:

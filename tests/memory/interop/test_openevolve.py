@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memory import CheckpointUnreadable, EvolutionaryMemory, Settings, Status
-from memory.interop.openevolve import load_checkpoint, read_checkpoint
+from memory.interop.openevolve import load_programs, read_programs
 
 REAL = Path(__file__).resolve().parents[4] / "shared" / "data" / "openevolve_circle26"
 
@@ -37,15 +37,17 @@ def checkpoint(folder: Path, *programs: object) -> Path:
 def test_programs_come_in_their_order_with_their_parents(tmp_path: Path) -> None:
     folder = checkpoint(
         tmp_path,
-        program("child", parent_id="root", timestamp=2.0, iteration_found=1),
+        program(
+            "child", parent_id="root", timestamp=2.0, iteration_found=1, generation=1
+        ),
         program("root"),
-        program("orphan", parent_id="evicted", timestamp=3.0),
+        program("orphan", parent_id="evicted", timestamp=3.0, generation=5),
         program("own", parent_id="own", timestamp=4.0),
     )
-    found = read_checkpoint(folder)
+    found = read_programs(folder)
     assert [one.id for one in found] == ["root", "child", "orphan", "own"]
     assert [one.parent_ids for one in found] == [(), ("root",), (), ()]
-    assert [one.generation for one in found] == [0, 1, 0, 0]
+    assert [one.generation for one in found] == [0, 1, 5, 0]
     assert found[2].metadata["openevolve_parent"] == "evicted"
     assert found[1].time == 2.0
 
@@ -63,7 +65,8 @@ def test_programs_come_in_their_order_with_their_parents(tmp_path: Path) -> None
 def test_a_program_without_a_finite_score_has_failed(
     tmp_path: Path, metrics: dict[str, Any]
 ) -> None:
-    (found,) = read_checkpoint(checkpoint(tmp_path, program("a", metrics=metrics)))
+    folder = checkpoint(tmp_path, program("a", metrics=metrics), program("b"))
+    found = read_programs(folder)[0]
     assert found.status is Status.FAILED
     assert found.score is None
     assert "failure" in found.metadata
@@ -71,7 +74,7 @@ def test_a_program_without_a_finite_score_has_failed(
 
 def test_all_metrics_are_kept_and_another_may_be_the_score(tmp_path: Path) -> None:
     metrics = {"combined_score": 0.1, "speed": 3, "parts": [1, 2], "bad": float("inf")}
-    (found,) = read_checkpoint(
+    (found,) = read_programs(
         checkpoint(tmp_path, program("a", metrics=metrics)), score="speed"
     )
     assert found.score == 3.0
@@ -83,11 +86,50 @@ def test_all_metrics_are_kept_and_another_may_be_the_score(tmp_path: Path) -> No
 def test_loading_twice_is_harmless(tmp_path: Path) -> None:
     folder = checkpoint(tmp_path, program("a"), program("b", parent_id="a"))
     memory = EvolutionaryMemory(scope="mine")
-    load_checkpoint(folder, memory)
+    load_programs(folder, memory)
     before = memory.digest()
-    assert [one.id for one in load_checkpoint(folder, memory)] == ["a", "b"]
+    assert load_programs(folder, memory) == []
     assert memory.digest() == before
     assert memory.lineage().edges() == [("a", "b")]
+
+
+def test_a_later_checkpoint_adds_what_is_new_in_it(tmp_path: Path) -> None:
+    a, b = program("a"), program("b", parent_id="a", timestamp=2.0)
+    c = program("c", parent_id="b", timestamp=3.0)
+    early, late = (
+        checkpoint(tmp_path / "early", a, b),
+        checkpoint(tmp_path / "late", b, c),
+    )
+    for first, second in ((early, late), (late, early)):
+        memory = EvolutionaryMemory()
+        load_programs(first, memory)
+        load_programs(second, memory)
+        assert sorted(memory.ids) == ["a", "b", "c"]
+        assert ("b", "c") in memory.lineage().edges()
+    with pytest.raises(ValueError, match="id must be new or name the same program"):
+        load_programs(checkpoint(tmp_path / "x", program("a", code="other")), memory)
+
+
+def test_a_program_goes_to_the_island_it_names_where_there_is_one(
+    tmp_path: Path,
+) -> None:
+    folder = checkpoint(
+        tmp_path,
+        *[program(f"{k}", metadata={"island": k}, timestamp=k) for k in range(4)],
+    )
+    memory = EvolutionaryMemory(Settings(islands=3))
+    load_programs(folder, memory)
+    assert [memory.home(str(k)) for k in range(3)] == [0, 1, 2]
+    assert len(memory) == 4
+    single = EvolutionaryMemory()
+    load_programs(folder, single)
+    assert len(single) == 4
+
+
+def test_a_score_that_no_program_has_is_refused(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path, program("a"))
+    with pytest.raises(ValueError, match=r"score must name a metric .*combined_score"):
+        load_programs(folder, EvolutionaryMemory(), score="speed")
 
 
 @pytest.mark.parametrize(
@@ -100,19 +142,19 @@ def test_a_broken_file_is_named_and_nothing_is_remembered(
     folder = checkpoint(tmp_path, program("good"), broken)
     memory = EvolutionaryMemory()
     with pytest.raises(CheckpointUnreadable, match=r"1\.json"):
-        load_checkpoint(folder, memory)
+        load_programs(folder, memory)
     assert len(memory) == 0
 
 
 def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointUnreadable, match="folder must be a checkpoint"):
-        read_checkpoint(tmp_path)
+        read_programs(tmp_path)
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="the folder of real runs is absent")
 def test_a_real_run_becomes_a_population() -> None:
     memory = EvolutionaryMemory(Settings(capacity=1000))
-    found = load_checkpoint(REAL / "checkpoint_100", memory)
+    found = load_programs(REAL / "checkpoint_100", memory)
     assert len(found) == len(list((REAL / "checkpoint_100" / "programs").glob("*")))
     assert len(memory) + memory.n_failed == len(found)
     best = memory.best()
