@@ -10,8 +10,13 @@ from memory.checkpoints import (
 )
 from memory.codec import CorruptEntry, UnknownEvent
 from memory.control import Step, checked_law, control_step, effective_parents
-from memory.evolution import Evaluations, EvolutionaryMemory, Parent
-from memory.following import ConfigurationMismatch
+from memory.evolution import (
+    Evaluations,
+    EvolutionaryMemory,
+    Explanation,
+    Parent,
+)
+from memory.following import ConfigurationMismatch, configurations, purge_scope
 from memory.grid import Axis
 from memory.lineage import Lineage
 from memory.opening import open_memory
@@ -93,6 +98,7 @@ __all__ = [
     "Entry",
     "Evaluations",
     "EvolutionaryMemory",
+    "Explanation",
     "Fixed",
     "Forgotten",
     "InMemoryJournal",
@@ -131,6 +137,7 @@ __all__ = [
     "Weights",
     "Yoked",
     "checked_law",
+    "configurations",
     "control_step",
     "count",
     "description",
@@ -146,6 +153,7 @@ __all__ = [
     "open_memory",
     "positive",
     "purge",
+    "purge_scope",
     "read_checkpoint",
     "real",
     "save_checkpoint",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral
@@ -18,6 +19,7 @@ import numpy as np
 
 from memory import codec
 from memory.archive import Amendment, Forgotten, Total
+from memory.checkpoints import save_checkpoint
 from memory.control import Step, checked_law, control_step
 from memory.following import COMPACT_INTERVAL_ENTRIES, Following
 from memory.grid import cell, descriptors
@@ -102,6 +104,24 @@ def _names(seed: object) -> list[int | str]:
                 f"{name!r} at place {index}"
             )
     return names
+
+
+class Explanation(NamedTuple):
+    """Why a draw chose its parent: all that it saw and decided.
+
+    Attributes:
+        parent: The parent, its draw, and the step of control with every number in it.
+        ids: Ids of the ``n`` candidates; ``parent.step.pick`` is the place of the parent.
+        scores: ``(n,)`` scores they were ranked by.
+        view: The candidates as selection saw them: scaled scores, weights, elites.
+        law: ``(n,)`` probabilities of selection.
+    """
+
+    parent: Parent
+    ids: tuple[str, ...]
+    scores: Floats
+    view: View
+    law: Floats
 
 
 class Evaluations(NamedTuple):
@@ -191,6 +211,16 @@ class EvolutionaryMemory:
         """Lets go of files and connections; a later call opens them again."""
         self._following.journal.close()
 
+    def __repr__(self) -> str:
+        return (
+            f"EvolutionaryMemory({self._following.journal!r}, scope={self.scope!r}, "
+            f"stream={self.stream!r}: {len(self)} alive after entry {self.seq})"
+        )
+
+    def save_checkpoint(self, path: str | os.PathLike[str]) -> None:
+        """Writes the whole journal into one file: see ``memory.save_checkpoint``."""
+        save_checkpoint(self._following.journal, path)
+
     def __len__(self) -> int:
         """Returns the number of the living."""
         with self._lock:
@@ -260,7 +290,7 @@ class EvolutionaryMemory:
         text: str,
         score: float,
         *,
-        parent: Parent | Solution | None = None,
+        parent: Parent | Solution | str | None = None,
         other_parents: Sequence[Solution] = (),
         weight: float = 1.0,
         island: int | None = None,
@@ -277,7 +307,7 @@ class EvolutionaryMemory:
         Args:
             text: The solution itself.
             score: Quality, finite, higher is better; zero and negative are scores.
-            parent: What it was made from; a ``Parent`` also records its draw.
+            parent: What it was made from, or its id; a ``Parent`` also records its draw.
             other_parents: Further parents, for recombination.
             weight: Multiplier of the probability of selection; zero means never.
             island: Island it is put on; by default the rule of assignment decides.
@@ -295,32 +325,29 @@ class EvolutionaryMemory:
             ValueError: An argument is out of range, the id is taken by another solution
                 or was forgotten, or a parent is not remembered.
         """
-        with self._lock:
-            return self.record(
-                self._solution(
-                    text,
-                    score,
-                    Status.VALID,
-                    parent,
-                    other_parents,
-                    id=id,
-                    weight=weight,
-                    island=island,
-                    operator=operator,
-                    evaluator=evaluator,
-                    inputs=inputs,
-                    instance_scores=instance_scores,
-                    time=time,
-                    metadata=metadata,
-                )
-            )
+        return self._remember(
+            text,
+            score,
+            Status.VALID,
+            parent,
+            other_parents,
+            id=id,
+            weight=weight,
+            island=island,
+            operator=operator,
+            evaluator=evaluator,
+            inputs=inputs,
+            instance_scores=instance_scores,
+            time=time,
+            metadata=metadata,
+        )
 
     def remember_failure(
         self,
         text: str,
         reason: str,
         *,
-        parent: Parent | Solution | None = None,
+        parent: Parent | Solution | str | None = None,
         other_parents: Sequence[Solution] = (),
         operator: str = "",
         evaluator: str = "",
@@ -340,22 +367,19 @@ class EvolutionaryMemory:
                 f"reason, got {metadata!r}"
             )
         utf8("reason", reason)
-        with self._lock:
-            return self.record(
-                self._solution(
-                    text,
-                    None,
-                    Status.FAILED,
-                    parent,
-                    other_parents,
-                    id=id,
-                    operator=operator,
-                    evaluator=evaluator,
-                    inputs=inputs,
-                    time=time,
-                    metadata={**metadata, "failure": reason},
-                )
-            )
+        return self._remember(
+            text,
+            None,
+            Status.FAILED,
+            parent,
+            other_parents,
+            id=id,
+            operator=operator,
+            evaluator=evaluator,
+            inputs=inputs,
+            time=time,
+            metadata={**metadata, "failure": reason},
+        )
 
     def record(self, solution: Solution) -> Solution:
         """Remembers a ready-made solution; the same one again changes nothing.
@@ -367,31 +391,12 @@ class EvolutionaryMemory:
         """
         if not isinstance(solution, Solution):
             raise TypeError(f"solution must be a Solution, got {solution!r}")
-        if solution.scope != self.scope:
+        self._require_fit(solution)
+        if not self._add(solution):
             raise ValueError(
-                f"scope must be {self.scope!r}, this memory's own, got "
-                f"{solution.scope!r}"
+                f"id must be new or name the same solution, got {solution.id!r}, which "
+                "another one has"
             )
-        if solution.status in TOMBSTONES:
-            raise ValueError(
-                "status must be valid or failed when a solution is remembered, got "
-                f"{str(solution.status)!r}"
-            )
-        if solution.island is not None and solution.island >= self.settings.islands:
-            raise ValueError(
-                f"island must lie in [0, {self.settings.islands}), got {solution.island}"
-            )
-        body = codec.body(solution)
-        with self._lock:
-            self._require_new(solution.id)
-            self._require_parents(solution)
-            row = codec.row(self._event(solution, len(body)))
-            key = self._key(solution.id)
-            if self._following.append(key, row, body):
-                self._solutions[solution.id] = solution
-            else:
-                self._check_same(solution, key, body)
-            self._forget_the_dead()
         return solution
 
     def rescore(self, id: str, score: float, reason: str) -> Solution:
@@ -594,13 +599,17 @@ class EvolutionaryMemory:
             ValueError: It was made later than what this memory has folded in, or on an
                 island that there is not.
         """
-        draw = checked_draw(draw)
-        if draw.island >= self.settings.islands:
-            raise ValueError(
-                f"draw.island must lie in [0, {self.settings.islands}), got {draw.island}"
-            )
-        with self._lock:
-            return self._drawn(self.past(draw.seq), draw, law=True, measure=True)
+        return self._redrawn(draw)[0]
+
+    def explain(self, draw: Draw) -> Explanation:
+        """Makes a past draw again, and returns all that it saw and decided.
+
+        The arguments, the cost and the errors are those of ``redraw``.
+        """
+        parent, past = self._redrawn(draw)
+        where, view = draw.island, past.view(draw.island)
+        law = checked_law(self.settings.selection, view, parent.step.temperature)
+        return Explanation(parent, past.ids(where), past.scores(where), view, law)
 
     def past(self, seq: int) -> Population:
         """Returns the population as it was after the first ``seq`` entries, to look at.
@@ -764,6 +773,16 @@ class EvolutionaryMemory:
             raise ValueError(f"island must lie in [0, {n}), got {island}")
         return int(island)
 
+    def _redrawn(self, draw: Draw) -> tuple[Parent, Population]:
+        draw = checked_draw(draw)
+        if draw.island >= self.settings.islands:
+            raise ValueError(
+                f"draw.island must lie in [0, {self.settings.islands}), got {draw.island}"
+            )
+        with self._lock:
+            past = self.past(draw.seq)
+            return self._drawn(past, draw, law=True, measure=True), past
+
     def _drawn(
         self, population: Population, draw: Draw, *, law: bool, measure: bool
     ) -> Parent:
@@ -771,6 +790,11 @@ class EvolutionaryMemory:
         if draw.stream != self.stream:
             random = KeyedRandom(*self._names, draw.stream)
         where = draw.island
+        if not population.scores(where).size:
+            raise ValueError(
+                "the population must not be empty where a parent is drawn, got the sizes "
+                f"{population.sizes} of its islands; sync() reads what others have added"
+            )
         step = control_step(
             population.view(where),
             population.signal(where, measure=measure),
@@ -893,6 +917,23 @@ class EvolutionaryMemory:
             after = entries[-1].seq
         return list(dict.fromkeys(ids))
 
+    def _require_fit(self, solution: Solution) -> None:
+        """Refuses what is of another scope, a tombstone, or for an island too many."""
+        if solution.scope != self.scope:
+            raise ValueError(
+                f"scope must be {self.scope!r}, this memory's own, got "
+                f"{solution.scope!r}"
+            )
+        if solution.status in TOMBSTONES:
+            raise ValueError(
+                "status must be valid or failed when a solution is remembered, got "
+                f"{str(solution.status)!r}"
+            )
+        if solution.island is not None and solution.island >= self.settings.islands:
+            raise ValueError(
+                f"island must lie in [0, {self.settings.islands}), got {solution.island}"
+            )
+
     def _require_parents(self, solution: Solution) -> None:
         """Refuses parents that nobody knows, which also makes a cycle impossible."""
         unknown = [
@@ -919,14 +960,20 @@ class EvolutionaryMemory:
         ):
             raise ValueError(f"id must be new, got {id_!r}, which {line.reason} forgot")
 
-    def _check_same(self, solution: Solution, key: str, body: bytes) -> None:
-        """Refuses a solution whose id another one has."""
-        known = self._following.journal.fetch([key])[0]
-        if known != body:
-            raise ValueError(
-                f"id must be new or name the same solution, got {solution.id!r}, which "
-                "another one has"
-            )
+    def _add(self, solution: Solution) -> bool:
+        """Appends a solution; returns false where another one has its id."""
+        body = codec.body(solution)
+        with self._lock:
+            self._require_new(solution.id)
+            self._require_parents(solution)
+            row = codec.row(self._event(solution, len(body)))
+            key = self._key(solution.id)
+            if self._following.append(key, row, body):
+                self._solutions[solution.id] = solution
+            elif self._following.journal.fetch([key])[0] != body:
+                return False
+            self._forget_the_dead()
+            return True
 
     def _forget_the_dead(self) -> None:
         """Drops the texts of those who left, once they outnumber the living twice."""
@@ -977,15 +1024,41 @@ class EvolutionaryMemory:
     def _key(self, id_: str) -> str:
         return self._following.key("record", id_)
 
+    def _remember(
+        self,
+        text: str,
+        score: float | None,
+        status: Status,
+        parent: Parent | Solution | str | None,
+        other_parents: Sequence[Solution],
+        *,
+        id: str | None,
+        **fields: Any,  # noqa: ANN401
+    ) -> Solution:
+        """Remembers a new solution, under an id that is made where none is given."""
+        with self._lock:
+            while True:
+                made = self._own.identifier(self._population.seq) if id is None else id
+                solution = self._solution(
+                    text, score, status, parent, other_parents, id=made, **fields
+                )
+                if id is not None:
+                    return self.record(solution)
+                self._require_fit(solution)
+                # A worker that goes by the same stream may have been faster: what it
+                # wrote is folded in now, and the next id is another.
+                if self._add(solution):
+                    return solution
+
     def _solution(
         self,
         text: str,
         score: float | None,
         status: Status,
-        parent: Parent | Solution | None,
+        parent: Parent | Solution | str | None,
         other_parents: Sequence[Solution],
         *,
-        id: str | None,
+        id: str,
         operator: str,
         evaluator: str,
         inputs: Sequence[str],
@@ -1004,10 +1077,14 @@ class EvolutionaryMemory:
             parents = (parent.solution, *parents)
         elif isinstance(parent, Solution):
             parents = (parent, *parents)
+        elif isinstance(parent, str):
+            parents = (self.get(parent), *parents)
         elif parent is not None:
-            raise TypeError(f"parent must be a Parent or a Solution, got {parent!r}")
+            raise TypeError(
+                f"parent must be a Parent, a Solution or an id, got {parent!r}"
+            )
         return Solution(
-            id=self._own.identifier(self._population.seq) if id is None else id,
+            id=id,
             text=text,
             score=score,
             status=status,

@@ -16,12 +16,14 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from memory import codec
 from memory.archive import GRACE_ENTRIES, Archive, Discard
-from memory.records import count
+from memory.records import count, utf8
 from memory.settings import differences, fingerprint
+from memory.stores.dump import Dump
 from memory.stores.journal import (
     LIMIT,
     Entry,
     Journal,
+    JournalRewound,
     JournalTrimmed,
     JournalUnavailable,
     JournalUnreadable,
@@ -30,6 +32,7 @@ from memory.stores.journal import (
 #: Entries after which a worker that appends takes a snapshot, unless told otherwise.
 COMPACT_INTERVAL_ENTRIES = 10_000
 
+_PURGED = b'["purged/1",'
 _MAGIC = b"boltzmem snapshot 1\n"
 _CHECKSUM_BYTES = 16
 
@@ -96,12 +99,13 @@ class Following(Generic[F]):
         self._new = new
         self._interval = compact_interval
         # The length makes the prefix of a scope no prefix of another one's keys.
-        self._prefix = f"{len(scope)}:{scope}:"
+        self._prefix = prefix_of(scope)
         self._fingerprint = fingerprint(described)
         self._configure(described)
         self._snapshot_seq = 0
+        self._purged = 0
         self.fold = self._attached()
-        self.sync()
+        self.sync(opening=True)
 
     def key(self, kind: str, name: str) -> str:
         """Returns the journal's key of something of this scope."""
@@ -122,15 +126,26 @@ class Following(Generic[F]):
                     self.compact()
         return new
 
-    def sync(self) -> int:
-        """Folds in what the journal holds beyond ``seq``; returns how many entries."""
+    def sync(self, *, opening: bool = False) -> int:
+        """Folds in what the journal holds beyond ``seq``; returns how many entries.
+
+        Args:
+            opening: Whether a purge that is met is long past.
+
+        Raises:
+            JournalRewound: The scope was purged since the last call.
+        """
         start = self.fold.seq
         while True:
             try:
                 self._fold(self.journal.read(self.fold.seq))
-                return self.fold.seq - start
+                break
             except JournalTrimmed:
                 self.fold = self._attached()
+        if opening:
+            self._purged = 0
+        self._require_unpurged()
+        return self.fold.seq - start
 
     def compact(self) -> int:
         """Takes a snapshot, and lets the journal go of what the retention rule forgot.
@@ -189,7 +204,24 @@ class Following(Generic[F]):
                 self.fold = self._attached()
                 self.sync()
         self._fold(appended.entries)
+        self._require_unpurged()
         return appended.new
+
+    def _require_unpurged(self) -> None:
+        purged, self._purged = self._purged, 0
+        if purged:
+            raise JournalRewound(
+                f"scope {self.scope!r} was purged at entry {purged}: open it anew"
+            )
+
+    def _applied(self, fold: F, seq: int, row: bytes) -> F:
+        """Returns the fold after one more entry: an empty one after a purge."""
+        if row.startswith(_PURGED) and codec.fields(row, seq)[1] == self.scope:
+            fold = self._new(None)
+            fold.seq = seq
+            return fold
+        fold.apply(seq, row)
+        return fold
 
     def _refolded(self, fold: F, seq: int) -> F:
         if fold.seq > seq:
@@ -199,7 +231,7 @@ class Following(Generic[F]):
             )
         while fold.seq < seq:
             for number, row in self.journal.read(fold.seq, min(LIMIT, seq - fold.seq)):
-                fold.apply(number, row)
+                fold = self._applied(fold, number, row)
         return fold
 
     def _fold(self, entries: list[Entry]) -> None:
@@ -207,10 +239,12 @@ class Following(Generic[F]):
         while entries:
             for seq, row in entries:
                 try:
-                    self.fold.apply(seq, row)
+                    fold = self._applied(self.fold, seq, row)
                 except BaseException:
                     self._recover(seq - 1)
                     raise
+                if fold is not self.fold:
+                    self.fold, self._purged = fold, seq
             if len(entries) < LIMIT:
                 break
             entries = self.journal.read(self.fold.seq)
@@ -263,7 +297,7 @@ class Following(Generic[F]):
             for seq, row in entries:
                 kind, scope = codec.fields(row, seq)[:2]
                 if scope == self.scope:
-                    return bool(kind == "configured/1")
+                    return kind in ("configured/1", "purged/1")
         return False
 
     def _from_snapshot(self) -> F | None:
@@ -312,10 +346,57 @@ class Following(Generic[F]):
         theirs = {} if body is None else codec.mapping(body)
         if fingerprint(theirs) != self._fingerprint:
             raise ConfigurationMismatch(
-                f"the journal's population {self.scope!r} has another configuration: "
+                f"scope {self.scope!r} of the journal has another configuration: "
                 + "; ".join(differences(described, theirs))
             )
 
 
 def _checksum(packed: bytes) -> bytes:
     return blake2b(packed, digest_size=_CHECKSUM_BYTES).digest()
+
+
+def prefix_of(scope: str) -> str:
+    """Returns what begins the names of a scope's keys, and names its reader."""
+    # The length makes the prefix of a scope no prefix of another one's.
+    return f"{len(scope)}:{scope}:"
+
+
+def purge_scope(journal: Journal, scope: str) -> int:
+    """Removes a scope from a journal, and leaves the others in it as they are.
+
+    Its records, their texts and its snapshots are gone at once; what is left of it are
+    rows of ids and numbers, until the journal is trimmed. Who follows it gets
+    ``JournalRewound`` at the next call; who opens it begins anew.
+
+    Args:
+        journal: Where the scope lives.
+        scope: Its name.
+
+    Returns:
+        How many records and other keys it had.
+
+    Raises:
+        LookupError: The journal holds no such scope; the message names those it holds.
+        TypeError: ``scope`` is not a string.
+    """
+    prefix, dump = prefix_of(utf8("scope", scope)), journal.dump()
+    keys = [key for key, _ in dump.bodies if key.partition(":")[2].startswith(prefix)]
+    if f"configured:{prefix}" not in keys:
+        known = ", ".join(map(repr, configurations(dump))) or "none"
+        raise LookupError(f"scope must be one of the journal's, {known}, got {scope!r}")
+    # First the word, so that nobody goes on with half of it.
+    row = codec.encoded(["purged/1", scope])
+    journal.append(f"purged:{prefix}{dump.last}", row, b"")
+    journal.discard(keys)
+    for reader in (prefix, f"rows:{prefix}"):
+        journal.drop_reader(reader)
+    return len(keys)
+
+
+def configurations(dump: Dump) -> dict[str, dict[str, Any]]:
+    """Returns the configuration of each scope in a dump, as plain data, by its name."""
+    return {
+        key.split(":", 2)[2][:-1]: codec.mapping(body)
+        for key, body in dump.bodies
+        if key.startswith("configured:")
+    }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from memory.evolution import EvolutionaryMemory
 from memory.following import COMPACT_INTERVAL_ENTRIES
 from memory.settings import Settings
-from memory.stores.urls import open_journal
+from memory.stores.urls import list_populations, open_journal
 
 
 def open_memory(
@@ -19,6 +19,7 @@ def open_memory(
     stream: str = "main",
     scope: str = "",
     compact_interval: int | None = COMPACT_INTERVAL_ENTRIES,
+    create: bool = True,
 ) -> EvolutionaryMemory:
     """Returns the memory of the population ``name`` in the store at ``url``.
 
@@ -32,12 +33,22 @@ def open_memory(
         stream: Name of this worker's own decisions.
         scope: Key of the population within its journal.
         compact_interval: Entries after which a worker that adds takes a snapshot.
+        create: Whether to begin a population that is not there.
 
     Raises:
         ConfigurationMismatch: The population has other settings, or another seed.
+        FileNotFoundError: There is no such file, and none is to be made.
         JournalUnavailable: The store cannot be opened.
+        LookupError: There is no such population, and none is to be begun.
         ValueError: ``url`` has another form, or ``name`` is empty.
     """
+    if not create:
+        names = [size.name for size in list_populations(url)]
+        if name not in names:
+            raise LookupError(
+                f"name must be one of the store's, {', '.join(names) or 'which has none'}"
+                f", got {name!r}"
+            )
     journal = open_journal(url, name)
     try:
         return EvolutionaryMemory(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from numbers import Integral, Real
 from typing import NamedTuple, NoReturn
@@ -188,6 +188,11 @@ def utf8(name: str, value: object) -> str:
     return value
 
 
+def shortened(text: str, length: int = 60) -> str:
+    """Returns ``text``, or its beginning where it is longer than ``length``."""
+    return text if len(text) <= length else f"{text[: length - 1]}\u2026"
+
+
 def _set(instance: object, **values: object) -> None:
     """Sets normalised fields of a frozen instance during its construction."""
     for name, value in values.items():
@@ -303,7 +308,7 @@ def _frozen_metadata(metadata: object) -> Mapping[str, Scalar]:
     return Metadata(kept)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Solution(Record):
     """A scored text: one attempt at a task.
 
@@ -332,6 +337,16 @@ class Solution(Record):
     instance_scores: tuple[float, ...] = ()
     weight: float = 1.0
     island: int | None = None
+
+    def __repr__(self) -> str:
+        # A text of pages would bury what an error or a prompt has to say.
+        shown = {
+            item.name: getattr(self, item.name)
+            for item in fields(self)
+            if item.name != "text" and getattr(self, item.name) != item.default
+        }
+        named = ", ".join(f"{name}={value!r}" for name, value in shown.items() if value)
+        return f"Solution({named}, text={shortened(self.text)!r})"
 
     def __post_init__(self) -> None:
         # ``super()`` does not find its class in a dataclass with slots.

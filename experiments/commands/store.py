@@ -11,6 +11,7 @@ URL is sqlite:///file, redis://server, rediss://server or unix:///socket.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from rich.text import Text
 import memory
 from experiments.composition import ConfigurationError
 
-ACTIONS = ("status", "purge", "checkpoint", "restore")
+ACTIONS = ("status", "settings", "purge", "checkpoint", "restore")
 # Wide enough that nothing is cut where no person's terminal sets the width.
 _WIDTH = 1_000
 
@@ -42,7 +43,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     restoring = actions.add_parser("restore", help="put a checkpoint into a store")
     restoring.add_argument("file", type=Path, metavar="FILE", help="a checkpoint")
     _place(restoring, "name of a population that is empty, or not there yet")
+    removing.add_argument(
+        "--scope", metavar="SCOPE", help="only this scope of the population"
+    )
+    asking = actions.add_parser("settings", help="how a population was configured")
+    _place(asking, "name of a population")
     status.set_defaults(act=_status)
+    asking.set_defaults(act=_settings)
     removing.set_defaults(act=_purge)
     saving.set_defaults(act=_checkpoint)
     restoring.set_defaults(act=_restore)
@@ -76,8 +83,23 @@ def _purge(options: argparse.Namespace) -> int:
     if not options.yes and not _confirmed():
         print("nothing was purged")
         return 1
+    if options.scope is not None:
+        with memory.open_journal(options.url, options.name) as journal:
+            n_keys = memory.purge_scope(journal, options.scope)
+        print(
+            f"purged scope {_shown(repr(options.scope))} of {n_keys} records and notes"
+        )
+        return 0
     size = memory.purge(options.url, options.name)
     print(f"purged {_shown(size.name)} of {size.entries} entries")
+    return 0
+
+
+def _settings(options: argparse.Namespace) -> int:
+    size = _found(options.url, options.name)
+    with memory.open_journal(options.url, size.name) as journal:
+        found = memory.configurations(journal.dump())
+    print(json.dumps(found, indent=2, ensure_ascii=False))
     return 0
 
 

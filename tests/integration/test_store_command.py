@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 import redis
 
+import memory
 from experiments.commands.store import ACTIONS
 from memory.checkpoints import read_checkpoint
 from memory.stores.dump import Dump
@@ -121,6 +123,26 @@ def test_a_purge_without_a_terminal_wants_a_yes(url: str) -> None:
     assert done.stdout.endswith("purged main of 5 entries\n")
     assert [size.name for size in list_populations(url)] == ["other"]
     refused("purge", url, "main", "--yes", because="no population called main")
+
+
+def test_one_scope_is_purged_and_the_settings_of_all_are_shown(url: str) -> None:
+    with memory.open_journal(url, "main") as journal:
+        for scope in ("one", "two"):
+            with memory.EvolutionaryMemory(
+                memory.Settings(capacity=9), journal, scope=scope
+            ) as population:
+                population.remember(f"text of {scope}", 0.5)
+    shown = json.loads(store("settings", url, "main").stdout)
+    assert shown["one"]["settings"]["capacity"] == 9
+    assert shown["two"]["seed"] == [0]
+    done = store("purge", url, "main", "--scope", "one", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "purged scope 'one' of 2 records and notes" in done.stdout
+    assert "one" not in json.loads(store("settings", url, "main").stdout)
+    refused(
+        "purge", url, "main", "--scope", "one", "--yes", because="scope must be one"
+    )
+    refused("settings", url, "other", because="no population called other")
 
 
 @pytest.mark.parametrize(

@@ -240,7 +240,10 @@ def test_an_empty_memory_says_so() -> None:
         (lambda m: m.remember(None, 1.0), "text must be a string, got None"),
         (lambda m: m.remember("x", 1.0, weight=-1), "weight must not be negative"),
         (lambda m: m.remember("x", 1.0, id=""), "id must not be empty"),
-        (lambda m: m.remember("x", 1.0, parent="s0"), "parent must be a Parent or"),
+        (
+            lambda m: m.remember("x", 1.0, parent=7),
+            "parent must be a Parent, a Solution or",
+        ),
         (lambda m: m.remember("x", 1.0, metadata={"a": {}}), "metadata"),
         (lambda m: m.remember_failure("x", "no", metadata={"a": {}}), "metadata"),
         (lambda m: m.remember_failure("x", None), "reason must be a string, got None"),
@@ -367,6 +370,56 @@ def test_the_draw_of_a_part_can_be_repeated() -> None:
     assert len({parent.id for parent in parents}) > 1
     for parent in parents:
         assert memory.redraw(parent.draw).id == parent.id
+
+
+def test_a_parent_may_be_named_by_its_id() -> None:
+    memory = EvolutionaryMemory()
+    root = memory.remember("a", 1.0)
+    assert memory.remember("b", 1.0, parent=root.id).parent_ids == (root.id,)
+    with pytest.raises(KeyError, match="id must name a solution, got 'stranger'"):
+        memory.remember("c", 1.0, parent="stranger")
+
+
+def test_workers_that_share_a_stream_lose_nothing() -> None:
+    journal = InMemoryJournal()
+    first, second = (
+        EvolutionaryMemory(journal=journal),
+        EvolutionaryMemory(journal=journal),
+    )
+    for k in range(5):
+        first.remember(f"a{k}", 1.0)
+        second.remember(f"b{k}", 1.0)
+    first.sync()
+    assert len(first) == len(second) == 10
+    assert first.digest() == second.digest()
+
+
+def test_an_explanation_holds_the_law_and_what_it_was_made_of() -> None:
+    memory = filled(40)
+    ids, law = memory.law()
+    parent = memory.select()
+    memory.remember("later", 1.0, parent=parent)
+    found = memory.explain(parent.draw)
+    assert found.parent == memory.redraw(parent.draw)
+    assert found.parent.id == parent.id == found.ids[found.parent.step.pick]
+    assert found.ids == ids
+    np.testing.assert_array_equal(found.law, law)
+    assert found.scores.shape == found.view.scores.shape == (40,)
+
+
+def test_where_nobody_is_alive_it_says_so_and_what_might_help() -> None:
+    memory = EvolutionaryMemory(Settings(islands=2))
+    memory.remember("a", 1.0, island=0)
+    with pytest.raises(ValueError, match=r"the sizes \[1, 0\] of its islands; sync"):
+        memory.select(island=1)
+
+
+def test_a_long_text_does_not_bury_what_is_shown() -> None:
+    memory = EvolutionaryMemory()
+    shown = repr(memory.remember("x" * 5000, 0.5, id="a"))
+    assert len(shown) < 200
+    assert shown.startswith("Solution(id='a', ")
+    assert "score=0.5" in shown
 
 
 def test_records_can_be_copied_pickled_hashed_and_listed() -> None:

@@ -177,6 +177,7 @@ class Fragile:
 
     left: int | None = None
     for_good = False
+    before: Callable[[], None] | None = None
     error: BaseException = RuntimeError("the rule broke")
 
     def victim(self, candidates: Any) -> int:
@@ -184,6 +185,8 @@ class Fragile:
             self.left -= 1
             if self.left < 0:
                 self.left = self.left if self.for_good else None
+                if self.before is not None:
+                    self.before()
                 raise self.error
         return Worst().victim(candidates)
 
@@ -261,6 +264,26 @@ def test_where_the_rows_before_are_gone_the_fold_is_taken_from_the_snapshot() ->
     other.sync()
     memory.sync()
     assert document(other) == document(memory)
+
+
+def test_where_others_trim_while_a_rule_breaks_the_fold_goes_on_from_theirs() -> None:
+    rule = Fragile()
+    journal = InMemoryJournal()
+    configuration = Settings(capacity=3, survival=rule, retention=KeepLiving())
+    ahead = EvolutionaryMemory(configuration, journal, compact_interval=None)
+    grow(ahead, 10)
+    behind = EvolutionaryMemory(configuration, journal, stream="behind")
+    ahead.remember("x", 0.5)
+
+    def trimmed() -> None:
+        grow(ahead, 1_200, start=10)
+        assert ahead.compact() > behind.seq
+
+    rule.left, rule.before = 0, trimmed
+    with pytest.raises(RuntimeError, match="the rule broke"):
+        behind.sync()
+    assert behind.seq == ahead.seq
+    assert document(behind) == document(ahead)
 
 
 def test_an_entry_no_release_can_have_written_is_refused_and_changes_nothing() -> None:

@@ -20,6 +20,7 @@ from memory.selection.loongflow import LoongFlow
 from memory.selection.top_k import TopK
 from memory.stores.sqlite import SqliteJournal
 from memory.survival.oldest import Oldest
+from memory.temperature.annealed import Annealed
 from memory.topology.complete import Complete
 from memory.topology.ring import Ring
 from memory.topology.star import Star
@@ -448,6 +449,19 @@ def test_islands_measure_and_heat_by_themselves(tmp_path: Any) -> None:
         random = np.random.default_rng(0)
         measured = memory.settings.diversity.measure(texts, random)
         assert whole == pytest.approx(measured, rel=1e-12)
+
+
+def test_each_island_has_a_controller_of_its_own() -> None:
+    controller = Annealed(start=1.0, rate=0.5, minimum=1e-6)
+    memory = EvolutionaryMemory(Settings(islands=2, temperature=controller))
+    for k in range(5):
+        memory.remember(f"{k}", 0.5, island=0)
+    memory.remember("x", 0.5, island=1)
+    warm = [memory.select(island=island).step.temperature for island in range(2)]
+    assert warm[0] == warm[1] / 16
+    memory.remember("y", 0.5, island=1)
+    again = [memory.select(island=island).step.temperature for island in range(2)]
+    assert again == [warm[0], warm[1] / 2]
 
 
 def test_failures_and_duplicates_bring_no_migration_nearer() -> None:

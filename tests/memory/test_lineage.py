@@ -95,6 +95,9 @@ def test_a_child_may_name_a_parent_that_was_forgotten() -> None:
     memory = EvolutionaryMemory(Settings(capacity=1, retention=KeepLiving()))
     parent = memory.remember("a", 0.5, id="a")
     memory.remember("b", 0.9, id="b")
+    for k in range(1_001):
+        memory.remember_failure("broken", f"{k}")
+    memory.compact()
     assert memory.forgotten("a") is not None
     memory.remember("c", 1.0, parent=parent, id="c")
     assert memory.lineage().parents("c") == ("a",)

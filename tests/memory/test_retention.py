@@ -335,6 +335,32 @@ def test_amendments_go_with_what_they_amend() -> None:
 
 
 @pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("died", [False, True])
+def test_an_id_that_a_worker_behind_uses_again_is_alive_for_all(died: bool) -> None:
+    journal = InMemoryJournal()
+    first = opened(journal, stream="first", capacity=1)
+    first.remember("first", 0.1, id="a")
+    behind = opened(journal, stream="behind", capacity=1)
+    first.remember("better", 0.5)
+    if died:
+        # The compaction died after it had discarded, before it could say so.
+        journal.discard(["record:0::a"])
+    else:
+        first.compact()
+    behind.remember("second", 9.0, id="a")
+    first.sync()
+    for memory in (first, behind):
+        assert memory.ids == ("a",)
+        assert memory.forgotten("a") is None
+        memory.compact()
+    first.sync()
+    fresh = opened(journal, stream="fresh", capacity=1)
+    assert fresh.get("a").text == "second"
+    assert fresh.forgotten("a") is None
+    assert document(fresh) == document(first)
+
+
+@pytest.mark.usefixtures("at_once")
 def test_an_id_in_use_again_beyond_the_ledger_keeps_its_new_body() -> None:
     journal = InMemoryJournal()
     memory = opened(journal, capacity=1)

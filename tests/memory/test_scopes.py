@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from memory import EvolutionaryMemory, InMemoryJournal, Settings, Solution
+from memory import (
+    EvolutionaryMemory,
+    InMemoryJournal,
+    JournalRewound,
+    Settings,
+    Solution,
+    configurations,
+    purge_scope,
+)
 from memory.retention.keep_living import KeepLiving
 from tests.contracts.conftest import Place
 from tests.memory.builds import document, grow
@@ -141,3 +149,36 @@ def test_a_scope_is_a_text(scope: Any) -> None:
         EvolutionaryMemory(scope=scope)
     with pytest.raises((TypeError, ValueError), match="scope must be"):
         Solution(id="a", text="a", score=0.5, scope=scope)
+
+
+def test_a_purged_scope_is_gone_and_the_others_go_on(place: Place) -> None:
+    journal = place.open()
+    mine = EvolutionaryMemory(Settings(capacity=7), journal, scope="mine")
+    theirs = EvolutionaryMemory(journal=journal, scope="theirs")
+    for k in range(20):
+        mine.remember(f"mine {k}", float(k), id=f"m{k}")
+        theirs.remember(f"theirs {k}", float(k), id=f"t{k}")
+    mine.compact()
+    assert purge_scope(journal, "mine") == 21
+    assert not any("mine " in body.decode() for _, body in journal.dump().bodies)
+    with pytest.raises(JournalRewound, match="scope 'mine' was purged at entry"):
+        mine.sync()
+    before = [one.id for one in theirs.living()]
+    theirs.sync()
+    assert [one.id for one in theirs.living()] == before
+    # Under the same name something else may begin, and go on.
+    again = EvolutionaryMemory(Settings(capacity=3), journal, scope="mine")
+    assert len(again) == 0
+    again.remember("new", 1.0, id="m0")
+    reopened = EvolutionaryMemory(Settings(capacity=3), journal, scope="mine")
+    assert reopened.ids == ("m0",)
+    assert reopened.digest() == again.digest()
+    assert reopened.past(reopened.seq).ids() == ("m0",)
+
+
+def test_a_scope_that_is_not_there_cannot_be_purged() -> None:
+    journal = InMemoryJournal()
+    EvolutionaryMemory(journal=journal, scope="a:b")
+    with pytest.raises(LookupError, match="one of the journal's, 'a:b', got 'a'"):
+        purge_scope(journal, "a")
+    assert configurations(journal.dump())["a:b"]["seed"] == [0]
