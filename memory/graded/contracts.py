@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from memory.graded.messages import Message
 from memory.policies import Floats
@@ -43,18 +43,6 @@ class Compressor(Protocol):
         Raises:
             CompressionFailed: There is no summary that fits, or none at all.
         """
-
-
-class Question(NamedTuple):
-    """What is looked for.
-
-    Attributes:
-        text: The question in words.
-        size: Most records that are wanted, at least one.
-    """
-
-    text: str
-    size: int = 5
 
 
 class Index(Protocol):

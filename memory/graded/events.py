@@ -22,10 +22,10 @@ class Added(NamedTuple):
         id: Its id.
         role: Who speaks.
         tokens: What it takes up.
+        size: Bytes of its body.
         calls: Ids of the tool calls that it makes.
         answers: Ids of the tool calls that it answers for good.
         progress: Ids of the tool calls that it answers for now.
-        size: Bytes of its body, where retention counts them.
         time: When it was made, where retention asks.
     """
 
@@ -33,10 +33,10 @@ class Added(NamedTuple):
     id: str
     role: Role
     tokens: int
+    size: int
     calls: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     progress: tuple[str, ...] = ()
-    size: int = 0
     time: float = 0.0
 
 
@@ -48,7 +48,7 @@ class Compressed(NamedTuple):
         id: Id of the summary.
         ids: What it stands for.
         tokens: What the summary takes up.
-        size: Bytes of its body, where retention counts them.
+        size: Bytes of its body.
         time: When it was made, where retention asks.
     """
 
@@ -56,7 +56,7 @@ class Compressed(NamedTuple):
     id: str
     ids: tuple[str, ...]
     tokens: int
-    size: int = 0
+    size: int
     time: float = 0.0
 
 
@@ -106,7 +106,7 @@ Own = Added | Compressed | Uncompressed | Committed | Removed | Tasked | Cleared
 Event = Own | Shared
 
 #: Fields of a row that are written by name where they are not at their default.
-_N_PLACED: dict[type, int] = {Added: 4, Compressed: 4}
+_N_PLACED: dict[type, int] = {Added: 5, Compressed: 5}
 
 
 def row(event: Own) -> bytes:
@@ -127,6 +127,7 @@ def _added(
     id: object,
     role: object,
     tokens: object,
+    size: object,
     named: Mapping[str, Any] = codec.NOTHING,
 ) -> Added:
     event = Added(
@@ -134,6 +135,7 @@ def _added(
         utf8("id", id),
         Role(utf8("role", role)),
         count("tokens", tokens),
+        count("size", size),
         **named,
     )
     if not named:
@@ -142,7 +144,6 @@ def _added(
         calls=_ids("calls", event.calls),
         answers=_ids("answers", event.answers),
         progress=_ids("progress", event.progress),
-        size=count("size", event.size),
         time=real("time", event.time),
     )
 
@@ -152,12 +153,18 @@ def _compressed(
     id: object,
     ids: object,
     tokens: object,
+    size: object,
     named: Mapping[str, Any] = codec.NOTHING,
 ) -> Compressed:
     event = Compressed(
-        scope, utf8("id", id), _ids("ids", ids), count("tokens", tokens), **named
+        scope,
+        utf8("id", id),
+        _ids("ids", ids),
+        count("tokens", tokens),
+        count("size", size),
+        **named,
     )
-    return event._replace(size=count("size", event.size), time=real("time", event.time))
+    return event._replace(time=real("time", event.time))
 
 
 def _uncompressed(scope: str, key: object, reason: object) -> Uncompressed:

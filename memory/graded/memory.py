@@ -13,18 +13,18 @@ import dataclasses
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
 from memory import codec as shared
-from memory.archive import Amendment, Forgotten, Total
+from memory.archive import Amendment, Forgotten
 from memory.following import COMPACT_INTERVAL_ENTRIES, Following
 from memory.graded import codec, events
+from memory.graded.answers import GradedStatus, Overdue, Recalled
 from memory.graded.budget import context_ids, overdue_ids
 from memory.graded.compressors.extractive import Extractive
-from memory.graded.contracts import CompressionFailed, Compressor, Index
-from memory.graded.lexical import Lexical
+from memory.graded.contracts import CompressionFailed, Compressor
 from memory.graded.messages import (
     Draft,
     Message,
@@ -34,7 +34,8 @@ from memory.graded.messages import (
     ToolCall,
     ToolOutput,
 )
-from memory.graded.recall import Reason, Recall, Recallable
+from memory.graded.recall import Recall
+from memory.graded.searching import Searcher
 from memory.graded.settings import GradedSettings
 from memory.graded.tiers import Tier, Tiers
 from memory.randomness import KeyedRandom
@@ -43,64 +44,6 @@ from memory.stores.in_memory import InMemoryJournal
 from memory.stores.journal import Journal
 
 _TIERS = tuple(Tier)
-
-
-class Overdue(NamedTuple):
-    """What is to be compressed now.
-
-    Attributes:
-        ids: Ids of the messages, to be handed to ``compressed``.
-        messages: The messages, the oldest first.
-        budget_tokens: Most tokens of the summary.
-    """
-
-    ids: tuple[str, ...]
-    messages: tuple[Message, ...]
-    budget_tokens: int
-
-
-class Recalled(NamedTuple):
-    """A message that was recalled, where it is, and why."""
-
-    message: Message
-    tier: Tier
-    reason: Reason
-
-
-class GradedStatus(NamedTuple):
-    """What there is and how compression goes.
-
-    Attributes:
-        messages: Number of messages in each tier.
-        tokens: Their tokens.
-        task: Id of the current task, if there is one.
-        question: Id of the newest message of the user, if there is one.
-        overdue: Whether there is something to compress now.
-        open_calls: Number of tool calls without a final output.
-        orphans: Ids of outputs whose calls are gone; they are left out of the context.
-        compressions: Number of summaries made so far.
-        void: Number of summaries that came too late: their messages had changed.
-        failures: Number of failures of compressors in a row, now.
-        all_failures: Number of failures so far.
-        last_failure: What the last failure said.
-        messages_to_wait: Messages that must be added before the next attempt.
-        ledger: Records and bytes that were forgotten, by the rule that said so.
-    """
-
-    messages: dict[Tier, int]
-    tokens: dict[Tier, int]
-    task: str | None
-    question: str | None
-    overdue: bool
-    open_calls: int
-    orphans: tuple[str, ...]
-    compressions: int
-    void: int
-    failures: int
-    all_failures: int
-    last_failure: str
-    messages_to_wait: int
-    ledger: dict[str, Total]
 
 
 class GradedMemory:
@@ -164,8 +107,7 @@ class GradedMemory:
         )
         self._lock = threading.RLock()
         self._messages: dict[str, Message] = {}
-        self._index: Index | None = None
-        self._indexed: dict[str, None] = {}
+        self._searcher: Searcher | None = None
         self._compressing = False
         self._next_decision = 0
 
@@ -200,16 +142,22 @@ class GradedMemory:
         """Number of journal entries that have been folded in."""
         return self._tiers.seq
 
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of all messages that are kept, in a tier or not."""
+        return self._tiers.archive.kept_bytes
+
     def digest(self) -> str:
         """Returns a hash of the tiers: equal in every worker that has read on."""
         with self._lock:
             return self._tiers.digest()
 
     def add(self, message: Message | Draft) -> Message:
-        """Adds a message to the short-term tier; the same one again changes nothing.
+        """Adds a message to the short-term tier.
 
         Never compresses: what is overdue afterwards, ``overdue`` says. A message that
-        cannot be counted or written is refused before anything has changed.
+        cannot be counted or written is refused before anything has changed. The same
+        message again changes nothing, in whatever tier it is by now, or in none.
 
         Args:
             message: A draft, which gets an id, or a message that has one.
@@ -219,8 +167,8 @@ class GradedMemory:
 
         Raises:
             TypeError: It is neither, or a field has the wrong type.
-            ValueError: It is of another scope or has a standing, or its id is taken by
-                another message.
+            ValueError: It is of another scope or has a standing, it was removed or
+                retracted, or its id is taken by another message.
         """
         if isinstance(message, Draft):
             return self._named(message)
@@ -432,7 +380,7 @@ class GradedMemory:
         alone = Recall(relevance=1.0, recency=0.0, short=0.0, medium=0.0, long=0.0)
         with self._lock:
             found = self._recalled(text, limit, alone, self._generator(0))
-        return [one for one in found if one.reason.score > 0.0]
+            return [one for one in found if one.reason.score > 0.0]
 
     def recall(
         self, question: str, size: int = 5, *, decision: int | None = None
@@ -547,7 +495,6 @@ class GradedMemory:
             summary = await asyncio.to_thread(
                 self.compressor.compress, due.messages, due.budget_tokens
             )
-            return self._summarised(due, summary)
         except CompressionFailed as error:
             self.compression_failed(_encodable(str(error)))
             return None
@@ -556,6 +503,7 @@ class GradedMemory:
             raise
         finally:
             self._compressing = False
+        return self._summarised(due, summary)
 
     def status(self) -> GradedStatus:
         """Returns what there is and how compression goes."""
@@ -635,10 +583,17 @@ class GradedMemory:
         key = self._following.key("record", message.id)
         if self._following.append(key, self._added_row(message), body):
             self._remember(message)
-        elif self._following.journal.fetch([key])[0] != body:
+            return
+        if self._following.journal.fetch([key])[0] != body:
             raise ValueError(
                 f"id must be new or name the same message, got {message.id!r}, which "
                 "another one has"
+            )
+        removed = self._tiers.archive.amendments(message.id)
+        if removed:
+            raise ValueError(
+                f"id must name a message in use, got {message.id!r}, which was "
+                f"{removed[0].kind}: add it under a new id"
             )
 
     def _minted(
@@ -672,10 +627,11 @@ class GradedMemory:
                 message.id,
                 message.role,
                 self.settings.counter.count(message),
+                len(codec.body(message)),
                 tuple(calls),
                 tuple(answers),
                 tuple(progress),
-                *self._accounted(message),
+                self._dated(message),
             )
         )
 
@@ -692,15 +648,14 @@ class GradedMemory:
                 message.id,
                 message.provenance.inputs,
                 n_tokens,
-                *self._accounted(message),
+                len(codec.body(message)),
+                self._dated(message),
             )
         )
 
-    def _accounted(self, message: Message) -> tuple[int, float]:
-        """Returns the size and the time of a message, where retention asks for them."""
-        if not self._tiers.archive.accounts:
-            return 0, 0.0
-        return len(codec.body(message)), message.time
+    def _dated(self, message: Message) -> float:
+        """Returns the time of a message, where retention may ask for it."""
+        return message.time if self._tiers.archive.accounts else 0.0
 
     def _event(
         self, make: Callable[[str], events.Own | shared.Retracted | shared.Superseded]
@@ -786,11 +741,11 @@ class GradedMemory:
                 id_: one for id_, one in self._messages.items() if id_ in self._tiers
             }
 
-    def _summarised(self, due: Overdue, summary: object) -> Message | None:
-        """Records a summary; ``None`` where its messages have changed meanwhile.
+    def _summarised(self, due: Overdue, summary: str) -> Message | None:
+        """Records a summary.
 
-        Raises:
-            CompressionFailed: The summary is none, or is refused.
+        ``None`` where its messages have changed meanwhile, or where it is refused, which
+        is noted as a failure of the compressor.
         """
         with self._lock:
             self.sync()
@@ -798,50 +753,29 @@ class GradedMemory:
                 return None
             operator = type(self.compressor).__name__
             try:
-                return self.compressed(
-                    due.ids, utf8("summary", summary), operator=operator
-                )
+                return self.compressed(due.ids, summary, operator=operator)
             except CompressionFailed:
                 return None
             except (TypeError, ValueError) as error:
-                raise CompressionFailed(str(error)) from None
-
-    def _generator(self, decision: int) -> np.random.Generator:
-        return self._own.generator("selection", decision)
+                self.compression_failed(_encodable(str(error)))
+                return None
 
     def _recalled(
         self, question: str, size: int, policy: Recall, rng: np.random.Generator
     ) -> list[Recalled]:
-        names, relevance = self._searchable().scores(utf8("question", question))
-        tiers = self._tiers
-        where = [_TIERS.index(tiers.tier(name) or Tier.SHORT) for name in names]
-        orders = np.array([tiers.place(name).order for name in names], dtype=np.int64)
-        oldest_first = np.argsort(orders, kind="stable")
-        candidates = Recallable(
-            relevance[oldest_first],
-            tiers.order - 1 - orders[oldest_first],
-            np.array(where, dtype=np.int64)[oldest_first],
-        )
-        choices = policy.choose(candidates, size, rng)
-        places = [int(oldest_first[choice.place]) for choice in choices]
-        messages = self._records([names[place] for place in places])
+        utf8("question", question)
+        # Made at the first question: a memory that is not searched keeps no index.
+        searcher = self._searcher or Searcher(self._records)
+        found = searcher.find(self._tiers, question, size, policy, rng)
+        self._searcher = searcher
+        messages = self._records([id_ for id_, _, _ in found])
         return [
-            Recalled(message, _TIERS[where[place]], choice.reason)
-            for message, place, choice in zip(messages, places, choices, strict=True)
+            Recalled(message, tier, reason)
+            for message, (_, tier, reason) in zip(messages, found, strict=True)
         ]
 
-    def _searchable(self) -> Index:
-        """Returns the index of the texts in all tiers, brought up to date."""
-        index = Lexical() if self._index is None else self._index
-        living = dict.fromkeys(id_ for tier in Tier for id_ in self._tiers.ids(tier))
-        for id_ in self._indexed:
-            if id_ not in living:
-                index.drop(id_)
-        new = [id_ for id_ in living if id_ not in self._indexed]
-        for message in self._records(new):
-            index.put(message.id, message.text)
-        self._index, self._indexed = index, living
-        return index
+    def _generator(self, decision: int) -> np.random.Generator:
+        return self._own.generator("selection", decision)
 
 
 #: Sender of the summaries.

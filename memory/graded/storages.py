@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from memory.graded.codec import from_plain, plain
+from memory.graded.lexical import Lexical
 from memory.graded.messages import Message
 from memory.records import utf8
 
@@ -240,9 +241,6 @@ def _several(message: object) -> list[Message]:
 
 
 def _found(messages: dict[str, Message], query: str, limit: int) -> list[Message]:
-    # Here, because the library that searches is needed by those who search alone.
-    from memory.graded.lexical import Lexical
-
     index = Lexical()
     for message in messages.values():
         index.put(message.id, message.text)

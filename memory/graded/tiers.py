@@ -322,8 +322,6 @@ class Tiers:
 
     def _retract(self, id: str, amendment: Amendment) -> None:
         """Lays a tombstone; what belongs to the message is removed along with it."""
-        if self.archive.forgotten(id) is not None:
-            return
         reason = f"belongs to {id}, which was {amendment.kind}: {amendment.reason}"
         removed = Amendment(amendment.seq, "removed", amendment.key, reason)
         here = id in self

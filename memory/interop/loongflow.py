@@ -9,6 +9,7 @@ defaults are LoongFlow's, and so is what is awaited; what it does wrong is done 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any, TypedDict, Unpack
 
 from memory.interop.loongflow_base import EvolveMemory
@@ -41,9 +42,20 @@ class Ours(TypedDict, total=False):
 
 
 def _apart(ours: Ours) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns those of our arguments that are options, and those of the worker."""
+    """Returns those of our arguments that are options, and those of the worker.
+
+    Raises:
+        TypeError: One is none of ours; the message names it and those that are.
+    """
     worker = {"memory_id", "seed", "stream"}
     given: dict[str, Any] = dict(ours)
+    known = [item.name for item in fields(Options)]
+    for name in given:
+        if name not in (*known, *worker):
+            raise TypeError(
+                f"an option must be one of {', '.join((*known, *sorted(worker)))}, got "
+                f"{name!r}"
+            )
     return (
         {name: value for name, value in given.items() if name not in worker},
         {name: value for name, value in given.items() if name in worker},

@@ -102,6 +102,9 @@ class JournalMemory(EvolveMemory):
     async def add_solution(self, solution: Solution) -> str:
         """Remembers a solution, whole or not at all, and returns its id.
 
+        An id that is made is written onto ``solution``, as LoongFlow does, so that its
+        children can name it; nothing else of it is changed.
+
         Raises:
             TypeError: A field has the wrong type; the message names it.
             ValueError: It is no ``Solution``, a field is out of range, or its id is taken.
@@ -109,7 +112,10 @@ class JournalMemory(EvolveMemory):
         if not isinstance(solution, Solution):
             raise ValueError(f"solution must be a Solution, got {solution!r}")
         mine = solution.copy()
-        return await self._awaited(lambda: self._register.add(mine))
+        id_ = await self._awaited(lambda: self._register.add(mine))
+        if not solution.solution_id:
+            solution.solution_id = id_
+        return id_
 
     async def update_solution(self, solution_id: str, **kwargs: Any) -> str:  # noqa: ANN401
         """Changes what is known of a solution, all of it or nothing, and returns its id.

@@ -92,6 +92,11 @@ class Options:
     def __post_init__(self) -> None:
         count("num_islands", self.num_islands, minimum=1)
         count("population_size", self.population_size, minimum=1)
+        if not self.as_upstream and self.population_size < self.num_islands:
+            raise ValueError(
+                "population_size must be at least num_islands, one for each, got "
+                f"{self.population_size} for {self.num_islands}"
+            )
         count("elite_archive_size", self.elite_archive_size)
         count("migration_interval", self.migration_interval)
         within("migration_rate", self.migration_rate, 0.0, 1.0)

@@ -63,25 +63,25 @@ def test_what_belongs_to_one_of_the_newest_is_left_alone() -> None:
 def test_the_long_term_never_makes_anything_overdue() -> None:
     # Defect 82.
     tiers = folded(
-        *many(20),
+        *many(24),
         Committed("", "k", tuple(f"m{i}" for i in range(15))),
         settings=SETTINGS,
     )
-    assert tiers.tokens(Tier.LONG) == 150
+    assert (tiers.tokens(Tier.LONG), tiers.tokens(Tier.SHORT)) == (150, 90)
     assert overdue_ids(tiers, SETTINGS) == ()
 
 
 def test_summaries_are_compressed_once_more_when_they_have_no_room() -> None:
     tiers = folded(
         *many(3),
-        Compressed("", "s", ("m0", "m1", "m2"), 15),
+        Compressed("", "s", ("m0", "m1", "m2"), 15, 7),
         *many(10, first=3),
         settings=SETTINGS,
     )
     assert overdue_ids(tiers, SETTINGS)[:2] == ("s", "m3")
     roomy = folded(
         *many(3),
-        Compressed("", "s", ("m0", "m1", "m2"), 9),
+        Compressed("", "s", ("m0", "m1", "m2"), 9, 7),
         *many(10, first=3),
         settings=SETTINGS,
     )
@@ -115,7 +115,7 @@ def test_the_context_begins_with_the_rules_and_ends_with_the_newest() -> None:
         added("a"),
         added("s", "system"),
         *many(4),
-        Compressed("", "sum", ("a", "m0"), 3),
+        Compressed("", "sum", ("a", "m0"), 3, 7),
         Committed("", "k", ("m3",)),
         Committed("", "l", ("m1",)),
         added("q", "user"),
@@ -166,7 +166,7 @@ def conversations(draw: st.DrawFn) -> list[Own]:
         if role in ("user", "system"):
             named = {}
         events.append(
-            Added("", f"m{number}", added("", role).role, draw(tokens), **named)
+            Added("", f"m{number}", added("", role).role, draw(tokens), 7, **named)
         )
         if draw(st.integers(0, 5)) == 0:
             events.append(
@@ -203,7 +203,7 @@ def test_what_is_overdue_can_be_compressed_and_then_no_more_is(
     if not ids:
         return
     assert tiers.objection(ids) is None
-    after: Tiers = folded(*events, Compressed("", "sum", ids, 10), settings=SETTINGS)
+    after: Tiers = folded(*events, Compressed("", "sum", ids, 10, 7), settings=SETTINGS)
     assert after.n_void == 0
     assert overdue_ids(after, SETTINGS) == ()
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.graded.lexical import Lexical
 from memory.graded.words import words
 
 
@@ -29,8 +30,6 @@ def test_words_fold_case_and_width_and_cut_what_has_no_spaces() -> None:
 def test_a_missing_library_is_named_with_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from memory.graded.lexical import Lexical
-
     monkeypatch.setitem(sys.modules, "bm25s", None)
     with pytest.raises(ImportError, match="pip install bm25s"):
         Lexical()
@@ -59,9 +58,6 @@ def by_formula(texts: list[str], question: str) -> list[float]:
     question=st.text("abcd 你好", max_size=8),
 )
 def test_relevance_is_bm25(texts: list[str], question: str) -> None:
-    pytest.importorskip("bm25s")
-    from memory.graded.lexical import Lexical
-
     index = Lexical()
     for number, text in enumerate(texts):
         index.put(str(number), text)
@@ -72,9 +68,6 @@ def test_relevance_is_bm25(texts: list[str], question: str) -> None:
 
 
 def test_what_was_dropped_is_not_found_and_what_was_replaced_is_found_anew() -> None:
-    pytest.importorskip("bm25s")
-    from memory.graded.lexical import Lexical
-
     index = Lexical()
     index.put("a", "red apple")
     index.put("b", "green pear")
@@ -88,9 +81,6 @@ def test_what_was_dropped_is_not_found_and_what_was_replaced_is_found_anew() -> 
 
 
 def test_words_that_stand_nowhere_any_more_are_forgotten() -> None:
-    pytest.importorskip("bm25s")
-    from memory.graded.lexical import Lexical
-
     index = Lexical()
     index.put("kept", "needle in hay")
     for number in range(3000):

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -13,6 +17,7 @@ import pytest
 
 from memory import EvolutionaryMemory, open_journal, purge
 from memory.following import ConfigurationMismatch
+from memory.graded import codec
 from memory.graded.compressors.nothing import Nothing
 from memory.graded.contracts import CompressionFailed
 from memory.graded.memory import GradedMemory
@@ -126,9 +131,8 @@ def test_a_store_that_breaks_during_a_compression_loses_nothing() -> None:
     with pytest.raises(ConnectionError):
         run(memory.compress_overdue())
     assert memory.digest() == before
-    assert len(memory) == 62
-    # What the store did not take is noted as a failure, and waited for.
-    assert memory.status().failures in (0, 1)
+    # It was not the compressor that failed, so that the next attempt may come at once.
+    assert run(memory.compress_overdue()) is not None
 
 
 class Slow(Says):
@@ -340,7 +344,6 @@ def test_adding_appends_and_never_rewrites(tmp_path: Path) -> None:
 
 def test_there_is_a_search() -> None:
     # Defect 93.
-    pytest.importorskip("bm25s")
     memory = GradedMemory(SMALL)
     memory.add(assistant("The password of the router is hunter2."))
     fact = memory.add(assistant("The router stands in the cellar."))
@@ -446,6 +449,54 @@ def test_of_two_workers_that_compress_the_same_one_is_late(opener: Opener) -> No
     with pytest.raises(ValueError, match="ids must be in the short or medium-term"):
         two.compressed(due.ids, "late")
     assert one.size() == two.size()
+
+
+class Overtaken:
+    """A journal in which somebody else is faster, once, by a hair."""
+
+    def __init__(self, inner: InMemoryJournal) -> None:
+        self.inner = inner
+        self.before: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def append_and_read(self, *arguments: Any) -> Any:
+        if self.before is not None:
+            act, self.before = self.before, None
+            act()
+        return self.inner.append_and_read(*arguments)
+
+
+def test_a_summary_that_is_overtaken_by_a_hair_is_void_everywhere() -> None:
+    shared = InMemoryJournal()
+    journal = Overtaken(shared)
+    one = filled(journal=journal, stream="one")
+    two = GradedMemory(SMALL, shared, stream="two")
+    due = one.overdue()
+    assert due is not None
+    journal.before = lambda: two.remove(due.ids[5])
+    with pytest.raises(CompressionFailed, match="another worker changed one of them"):
+        one.compressed(due.ids, "late")
+    two.sync()
+    assert one.digest() == two.digest()
+    assert (one.size(), one.size("medium"), one.status().void) == (61, 0, 1)
+    second = one.overdue()
+    assert second is not None
+    journal.before = lambda: two.remove(second.ids[5])
+    assert run(one.compress_overdue()) is None
+    assert one.status().failures == 0
+
+
+def test_an_id_that_somebody_was_faster_to_take_is_made_anew() -> None:
+    shared = InMemoryJournal()
+    journal = Overtaken(shared)
+    one = GradedMemory(SMALL, journal)
+    two = GradedMemory(SMALL, shared)
+    journal.before = lambda: two.add(user("from two"))
+    mine = one.add(user("from one"))
+    assert texts(one.messages()) == ["from two", "from one"]
+    assert one.get(mine.id) == mine
 
 
 def test_another_configuration_is_refused_by_name() -> None:
@@ -592,6 +643,29 @@ def test_an_id_that_another_message_has_is_refused() -> None:
     assert memory.messages() == [message]
 
 
+def test_what_was_removed_is_not_taken_for_added_again() -> None:
+    memory = GradedMemory(SMALL)
+    message = memory.add(user("x").message("a"))
+    memory.remove("a")
+    with pytest.raises(ValueError, match="which was removed: add it under a new id"):
+        memory.add(message)
+    memory.add(dataclasses.replace(message, id="b"))
+    assert memory.size() == 1
+
+
+def test_the_bytes_of_what_is_kept_are_known() -> None:
+    keeps = filled()
+    forgets = GradedMemory(GradedSettings(retention=KeepLiving(0)))
+    for memory in (keeps, forgets):
+        messages = memory.messages()
+        before = sum(len(codec.body(message)) for message in messages)
+        assert memory.kept_bytes == before
+        message = memory.add(assistant("x"))
+        memory.remove(message.id)
+        kept = len(codec.body(message)) if memory is keeps else 0
+        assert memory.kept_bytes == before + kept
+
+
 def test_a_message_with_a_standing_is_not_added() -> None:
     dead = Message(id="a", role="user", elements="x", status=Status.RETRACTED)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="status must be valid"):
@@ -602,10 +676,36 @@ def test_equal_calls_give_equal_memories() -> None:
     one, two = filled(), filled()
     assert one.digest() == two.digest()
     assert [m.id for m in one.messages()] == [m.id for m in two.messages()]
-    other = filled(seed=("study", 3))
-    assert [m.id for m in other.messages()] != [m.id for m in one.messages()]
+    for other in (filled(seed=("study", 3)), filled(stream="another")):
+        assert not {m.id for m in other.messages()} & {m.id for m in one.messages()}
     with pytest.raises(TypeError, match="names of a key must be"):
         filled(seed=1.5)
+
+
+HASH_SEED_CHECK = """
+import asyncio
+from tests.memory.graded.test_memory import SMALL, filled
+from memory.graded.memory import GradedMemory
+memory = filled()
+memory.compressor = GradedMemory(SMALL).compressor
+asyncio.run(memory.compress_overdue())
+print(memory.digest(), [r.message.id for r in memory.recall("step 40 work")])
+"""
+
+
+def test_the_hash_seed_of_the_process_changes_nothing() -> None:
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", HASH_SEED_CHECK],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=Path(__file__).parents[3],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "21", "24")
+    }
+    assert len(outputs) == 1
 
 
 @pytest.mark.parametrize("ids", [["nobody"], [], ["a", "a"]])
@@ -614,9 +714,9 @@ def test_a_compression_of_what_is_not_there_is_refused(ids: list[str]) -> None:
     memory.add(user("t").message("t"))
     memory.add(assistant("x " * 50).message("a"))
     memory.add(user("q").message("q"))
-    with pytest.raises(ValueError, match="^ids must be"):
+    with pytest.raises(ValueError, match=r"^ids must be"):
         memory.compressed(ids, "s")
-    with pytest.raises(ValueError, match="^ids must not be pinned"):
+    with pytest.raises(ValueError, match=r"^ids must not be pinned"):
         memory.compressed(["a", "q"], "s")
 
 
@@ -659,7 +759,6 @@ def test_a_memory_can_be_looked_at_as_it_was() -> None:
 
 
 def test_recall_of_facts_is_the_same_every_time_and_has_reasons() -> None:
-    pytest.importorskip("bm25s")
     memory = filled()
     memory.add(assistant("The gate code is 4711."))
     answers = [memory.recall("What is the gate code?") for _ in range(5)]
@@ -673,8 +772,21 @@ def test_recall_of_facts_is_the_same_every_time_and_has_reasons() -> None:
     assert reason.u is None
 
 
+def test_an_empty_question_recalls_the_newest_and_the_long_term() -> None:
+    memory = filled(recall=Recall(long=5.0))
+    old = memory.messages("short")[3]
+    memory.commit_to_long_term(old.id)
+    recalled = memory.recall("", 3)
+    assert texts([one.message for one in recalled]) == [
+        old.text,
+        "step 59 of the work",
+        "step 58 of the work",
+    ]
+    assert recalled[0].tier is Tier.LONG
+    assert recalled[1].reason.recency > recalled[2].reason.recency
+
+
 def test_recall_at_a_temperature_is_keyed_by_its_decision() -> None:
-    pytest.importorskip("bm25s")
     hot = Recall(temperature=5.0)
     one, two = filled(recall=hot), filled(recall=hot)
     drawn = [[r.message.id for r in one.recall("step work")] for _ in range(8)]
@@ -683,6 +795,18 @@ def test_recall_at_a_temperature_is_keyed_by_its_decision() -> None:
     again = [r.message.id for r in two.recall("step work", decision=3)]
     assert again == drawn[3]
     assert all(r.reason.u is not None for r in one.recall("step work"))
+
+
+def originals(memory: GradedMemory) -> list[str]:
+    """Returns the texts of all that is in a tier or behind a summary in one."""
+    waiting, found = memory.messages(), []
+    while waiting:
+        message = waiting.pop()
+        if message.sender == "compressor":
+            waiting += memory.sources(message.id)
+        else:
+            found.append(message.text)
+    return found
 
 
 def test_threads_may_share_a_memory() -> None:
@@ -700,10 +824,8 @@ def test_threads_may_share_a_memory() -> None:
     for thread in threads:
         thread.join(60)
     assert memory.status().compressions > 0
-    everyone = {message.id for message in memory.messages()}
-    for message in memory.messages("medium"):
-        everyone |= {source.id for source in memory.sources(message.id)}
-    assert memory._tiers.n_added == 300
+    said = originals(memory)
+    assert sorted(said) == sorted(f"{name} {n}" for name in "abc" for n in range(100))
 
 
 def test_a_transcript_of_2000_messages_stays_within_its_budget() -> None:

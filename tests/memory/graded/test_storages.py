@@ -65,7 +65,6 @@ def test_remove_says_whether_there_was_one(storage: Storage) -> None:
 
 
 def test_search_finds_what_shares_words(storage: Storage) -> None:
-    pytest.importorskip("bm25s")
     run(
         storage.add(
             [

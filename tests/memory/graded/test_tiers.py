@@ -30,7 +30,7 @@ from memory.retention.keep_living import KeepLiving
 
 
 def added(id: str, role: str = "assistant", tokens: int = 10, **named: Any) -> Added:
-    return Added("", id, Role(role), tokens, **named)
+    return Added("", id, Role(role), tokens, 7, **named)
 
 
 def folded(*events: Own, settings: GradedSettings | None = None) -> Tiers:
@@ -50,7 +50,7 @@ def test_a_new_message_is_short_term() -> None:
 
 def test_a_summary_takes_the_place_of_its_messages() -> None:
     tiers = folded(
-        added("a"), added("b"), added("c"), Compressed("", "s", ("a", "b"), 4)
+        added("a"), added("b"), added("c"), Compressed("", "s", ("a", "b"), 4, 7)
     )
     assert tiers.ids(Tier.MEDIUM) == ("s",)
     assert tiers.ids(Tier.SHORT) == ("c",)
@@ -64,7 +64,7 @@ def test_a_summary_takes_the_place_of_its_messages() -> None:
         (Removed("", "k", "", ("a",)), ("a", "b")),
         (Committed("", "k", ("a",)), ("a", "b")),
         (Cleared("", "k", False), ("a", "b")),
-        (Compressed("", "other", ("a",), 1), ("a", "b")),
+        (Compressed("", "other", ("a",), 1, 7), ("a", "b")),
         (Tasked("", "k", "a"), ("a", "b")),
     ],
 )
@@ -72,12 +72,19 @@ def test_a_compression_of_what_has_changed_meanwhile_is_void(
     between: Own, ids: tuple[str, ...]
 ) -> None:
     before = [added("u", "user"), added("a"), added("b"), between]
-    tiers = folded(*before, Compressed("", "s", ids, 3))
+    tiers = folded(*before, Compressed("", "s", ids, 3, 7))
     assert "s" not in tiers
     assert tiers.n_void == 1
     assert [tiers.ids(tier) for tier in Tier] == [
         folded(*before).ids(tier) for tier in Tier
     ]
+
+
+def test_a_void_summary_is_forgotten_like_all_that_is_in_no_tier() -> None:
+    settings = GradedSettings(retention=KeepLiving(0))
+    tiers = folded(added("a"), Compressed("", "s", ("b",), 3, 50), settings=settings)
+    assert tiers.archive.forgotten("s") is not None
+    assert tiers.archive.kept_bytes == 7
 
 
 def test_what_is_pinned_is_never_compressed() -> None:
@@ -167,9 +174,12 @@ def test_an_output_without_its_call_is_an_orphan() -> None:
 def test_one_output_may_answer_calls_of_several_messages() -> None:
     groups = Groups()
     groups.add("a", ["1"], [], [])
-    groups.add("b", ["2"], [], [])
+    groups.add("b", ["2", "3"], [], [])
     groups.add("o", [], ["1", "2"], [])
     assert groups.members("a") == groups.members("b") == ("a", "b", "o")
+    assert groups.n_open == 1
+    groups.add("p", [], ["3"], [])
+    assert groups.members("p") == ("a", "b", "o", "p")
     assert groups.n_open == 0
     groups.drop("b")
     assert groups.members("a") == ("a",)
@@ -198,14 +208,14 @@ def test_the_wait_after_failures_doubles_and_ends_with_a_summary() -> None:
     assert waits == [0, 2, 4, 6, 6]
     events: list[Own] = [*fail, added("a"), added("b")]
     assert folded(*events, settings=settings).messages_to_wait == 4
-    tiers = folded(*events, Compressed("", "s", ("a",), 1), settings=settings)
+    tiers = folded(*events, Compressed("", "s", ("a",), 1, 7), settings=settings)
     assert (tiers.messages_to_wait, tiers.failures, tiers.n_failures) == (0, 0, 4)
     assert tiers.last_failure == "down"
 
 
 def test_entries_of_other_scopes_only_count() -> None:
     tiers = folded(added("a"))
-    tiers.apply(2, row(Added("other", "b", Role.USER, 5)))
+    tiers.apply(2, row(Added("other", "b", Role.USER, 5, 7)))
     tiers.apply(3, codec.row(codec.Configured("other", "x")))
     # A kind that only the other stack knows.
     tiers.apply(4, codec.row(codec.Rescored("other", "i", "k", "", 1.0)))
@@ -220,11 +230,11 @@ def test_a_score_has_no_place_among_messages() -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        ["added/1", "", "a", "boss", 3],
-        ["added/1", "", "a", "user", -3],
-        ["added/1", "", "a", "user", 3, {"odd": 1}],
-        ["added/1", "", "a", "user", 3, {"calls": "x"}],
-        ["compressed/1", "", "s", "a", 3],
+        ["added/1", "", "a", "boss", 3, 7],
+        ["added/1", "", "a", "user", -3, 7],
+        ["added/1", "", "a", "user", 3, 7, {"odd": 1}],
+        ["added/1", "", "a", "user", 3, 7, {"calls": "x"}],
+        ["compressed/1", "", "s", "a", 3, 7],
         ["cleared/1", "", "k", 1],
         ["removed/1", "", "k", "", [3]],
     ],
@@ -249,10 +259,10 @@ events = st.one_of(
         names,
         st.sampled_from(Role),
         st.integers(0, 9),
+        st.integers(0, 9),
         calls=calls,
         answers=calls,
         progress=calls,
-        size=st.integers(0, 9),
         time=st.floats(0, 9),
     ),
     st.builds(
@@ -261,7 +271,7 @@ events = st.one_of(
         st.sampled_from("xyz"),
         few,
         st.integers(0, 9),
-        size=st.integers(0, 9),
+        st.integers(0, 9),
         time=st.floats(0, 9),
     ),
     st.builds(Uncompressed, st.just(""), names, names),
