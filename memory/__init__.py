@@ -17,6 +17,13 @@ from memory.evolution import (
     Parent,
 )
 from memory.following import ConfigurationMismatch, configurations, purge_scope
+from memory.graded.answers import GradedStatus, Overdue, Recalled
+from memory.graded.contracts import CompressionFailed, Compressor, TokenCounter
+from memory.graded.memory import GradedMemory
+from memory.graded.messages import Message, Role
+from memory.graded.recall import Recall
+from memory.graded.settings import GradedSettings
+from memory.graded.tiers import Tier
 from memory.grid import Axis
 from memory.lineage import Lineage
 from memory.opening import open_memory
@@ -46,6 +53,7 @@ from memory.policies import (
 from memory.population.state import Population
 from memory.profiles import upstream
 from memory.randomness import KeyedRandom, key_of
+from memory.recollection import Recollection
 from memory.records import (
     Draw,
     Provenance,
@@ -87,6 +95,8 @@ __all__ = [
     "Bounds",
     "Candidates",
     "CheckpointUnreadable",
+    "CompressionFailed",
+    "Compressor",
     "ConfigurationMismatch",
     "Control",
     "CorruptEntry",
@@ -101,6 +111,9 @@ __all__ = [
     "Explanation",
     "Fixed",
     "Forgotten",
+    "GradedMemory",
+    "GradedSettings",
+    "GradedStatus",
     "InMemoryJournal",
     "Journal",
     "JournalRewound",
@@ -110,14 +123,20 @@ __all__ = [
     "KeyedRandom",
     "Lineage",
     "Mapping",
+    "Message",
+    "Overdue",
     "Parent",
     "Pick",
     "Population",
     "PopulationSize",
     "Provenance",
     "Ranking",
+    "Recall",
+    "Recalled",
+    "Recollection",
     "Record",
     "Retention",
+    "Role",
     "Scaling",
     "Selection",
     "Settings",
@@ -128,6 +147,8 @@ __all__ = [
     "Step",
     "Survival",
     "Temperature",
+    "Tier",
+    "TokenCounter",
     "Topology",
     "Total",
     "Tracker",

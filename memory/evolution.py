@@ -8,25 +8,20 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from numbers import Integral
-from types import TracebackType
-from typing import Any, Literal, NamedTuple, Self, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
 from memory import codec
-from memory.archive import Amendment, Forgotten, Total
-from memory.checkpoints import save_checkpoint
 from memory.control import Step, checked_law, control_step
-from memory.following import COMPACT_INTERVAL_ENTRIES, Following
+from memory.following import COMPACT_INTERVAL_ENTRIES
 from memory.grid import cell, descriptors
 from memory.lineage import Lineage
 from memory.policies import Floats, View
 from memory.population.state import Population, Spread, evaluated
 from memory.randomness import KeyedRandom
+from memory.recollection import Recollection, seed_names
 from memory.records import (
     LARGEST_INDEX,
     NO_METADATA,
@@ -43,7 +38,6 @@ from memory.records import (
     utf8,
 )
 from memory.settings import Settings, description
-from memory.stores.in_memory import InMemoryJournal
 from memory.stores.journal import Journal, JournalTrimmed
 from memory.texts import text_key
 from memory.validity import Validity, validity
@@ -84,28 +78,6 @@ class Parent(NamedTuple):
         return cast(float, self.solution.score)
 
 
-def _names(seed: object) -> list[int | str]:
-    """Returns the names that a seed stands for."""
-    if isinstance(seed, str | Integral):
-        seed = [seed]
-    if not isinstance(seed, list | tuple):
-        raise TypeError(
-            f"seed must be an integer, a string, or a list of them, got {seed!r}"
-        )
-    names: list[int | str] = []
-    for index, name in enumerate(seed):
-        if isinstance(name, str):
-            names.append(utf8(f"seed[{index}]", name))
-        elif isinstance(name, Integral) and not isinstance(name, bool):
-            names.append(int(name))
-        else:
-            raise TypeError(
-                "seed must be an integer, a string, or a list of them, got "
-                f"{name!r} at place {index}"
-            )
-    return names
-
-
 class Explanation(NamedTuple):
     """Why a draw chose its parent: all that it saw and decided.
 
@@ -143,7 +115,7 @@ class Evaluations(NamedTuple):
         return len(self.scores)
 
 
-class EvolutionaryMemory:
+class EvolutionaryMemory(Recollection[Population, Solution]):
     """A population of scored texts that remembers, and draws parents.
 
     The same seed, settings and calls give the same draws, in every process. Safe for use
@@ -165,6 +137,8 @@ class EvolutionaryMemory:
         TypeError: An argument has the wrong type.
     """
 
+    noun = "solution"
+
     def __init__(
         self,
         settings: Settings | None = None,
@@ -178,58 +152,18 @@ class EvolutionaryMemory:
         if settings is not None and not isinstance(settings, Settings):
             raise TypeError(f"settings must be Settings or None, got {settings!r}")
         self.settings = Settings() if settings is None else settings
-        names = _names(seed)
-        self.stream = utf8("stream", stream)
-        self.scope = utf8("scope", scope)
+        names = seed_names(seed)
         self._names = names
-        self._own = KeyedRandom(*names, stream)
-        self._following: Following[Population] = Following(
-            InMemoryJournal() if journal is None else journal,
-            scope,
-            {"settings": description(self.settings), "seed": names},
-            self._new_population,
-            compact_interval=compact_interval,
-        )
-        self._lock = threading.RLock()
-        self._solutions: dict[str, Solution] = {}
         self._lineage: tuple[int, Lineage] = (0, Lineage())
         self._next_decision = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Closes the journal, in which every acknowledged event is already."""
-        self.close()
-
-    def close(self) -> None:
-        """Lets go of files and connections; a later call opens them again."""
-        self._following.journal.close()
-
-    def __repr__(self) -> str:
-        return (
-            f"EvolutionaryMemory({self._following.journal!r}, scope={self.scope!r}, "
-            f"stream={self.stream!r}: {len(self)} alive after entry {self.seq})"
+        super().__init__(
+            journal,
+            described={"settings": description(self.settings), "seed": names},
+            key=names,
+            stream=stream,
+            scope=scope,
+            compact_interval=compact_interval,
         )
-
-    def save_checkpoint(self, path: str | os.PathLike[str]) -> None:
-        """Writes the whole journal into one file: see ``memory.save_checkpoint``."""
-        save_checkpoint(self._following.journal, path)
-
-    def __len__(self) -> int:
-        """Returns the number of the living."""
-        with self._lock:
-            return len(self._population)
-
-    @property
-    def seq(self) -> int:
-        """Number of journal entries that have been folded in."""
-        return self._population.seq
 
     @property
     def n_failed(self) -> int:
@@ -268,22 +202,6 @@ class EvolutionaryMemory:
     def n_duplicates(self) -> int:
         """Number of duplicates that were not let in."""
         return self._population.n_duplicates
-
-    @property
-    def kept_bytes(self) -> int:
-        """Bytes of all records that are not forgotten, alive or not."""
-        return self._population.archive.kept_bytes
-
-    @property
-    def ledger(self) -> dict[str, Total]:
-        """Records and bytes that were forgotten, by the rule that said so."""
-        with self._lock:
-            return self._population.archive.ledger
-
-    def digest(self) -> str:
-        """Returns a hash of the population: equal in every worker that has read on."""
-        with self._lock:
-            return self._population.digest()
 
     def remember(
         self,
@@ -455,62 +373,6 @@ class EvolutionaryMemory:
                 return _known([*before.scores, number])
             return self.evaluations(id)
 
-    def retract(self, id: str, reason: str) -> Solution:
-        """Takes a solution out of selection for good; its lineage stays readable.
-
-        Returns:
-            The tombstone: the solution with the status ``retracted``.
-
-        Raises:
-            KeyError: There is no such solution.
-            TypeError: An argument has the wrong type.
-            ValueError: It is retracted or superseded already.
-        """
-        return self._amend(
-            id,
-            reason,
-            lambda key: codec.Retracted(self.scope, id, key, reason),
-            status=Status.RETRACTED,
-        )
-
-    def supersede(self, id: str, by: str, reason: str) -> Solution:
-        """Takes a solution out of selection for good: another one takes its place.
-
-        Args:
-            id: What is superseded.
-            by: Id of the solution that takes its place, remembered before.
-            reason: Why.
-
-        Returns:
-            The tombstone: the solution with the status ``superseded``.
-
-        Raises:
-            KeyError: There is no such solution, or none called ``by``.
-            TypeError: An argument has the wrong type.
-            ValueError: It is ``by`` itself, or is retracted or superseded already.
-        """
-        if utf8("by", by) == id:
-            raise ValueError(f"by must be another solution than {id!r}")
-        with self._lock:
-            if self.get(by).status is not Status.VALID:
-                raise ValueError(f"by must name a valid solution, got {by!r}")
-            return self._amend(
-                id,
-                reason,
-                lambda key: codec.Superseded(self.scope, id, key, reason, by),
-                status=Status.SUPERSEDED,
-            )
-
-    def amendments(self, id: str) -> tuple[Amendment, ...]:
-        """Returns what was said of a solution later on, the oldest first.
-
-        Raises:
-            KeyError: There is no such solution.
-        """
-        with self._lock:
-            self._record(id)
-            return tuple(self._population.archive.amendments(id))
-
     def evaluations(self, id: str) -> Evaluations:
         """Returns what is known of the score of a solution.
 
@@ -611,19 +473,6 @@ class EvolutionaryMemory:
         law = checked_law(self.settings.selection, view, parent.step.temperature)
         return Explanation(parent, past.ids(where), past.scores(where), view, law)
 
-    def past(self, seq: int) -> Population:
-        """Returns the population as it was after the first ``seq`` entries, to look at.
-
-        The journal is folded anew, so this costs as much as the journal is long.
-
-        Raises:
-            JournalTrimmed: What came before has been trimmed.
-            TypeError: ``seq`` is not an integer.
-            ValueError: It lies beyond what this memory has folded in.
-        """
-        with self._lock:
-            return self._following.past(seq)
-
     def law(self, island: Island | None = None) -> tuple[tuple[str, ...], Floats]:
         """Returns ids and ``(n,)`` exact probabilities of the next selection.
 
@@ -688,26 +537,6 @@ class EvolutionaryMemory:
         with self._lock:
             return self._population.home(id)
 
-    def get(self, id: str) -> Solution:
-        """Returns the solution called ``id``, alive or not, as it is known now.
-
-        Its score is the corrected one, the mean where it was evaluated several times; its
-        status says whether it was retracted or superseded.
-
-        Raises:
-            KeyError: There is none, or it was forgotten.
-        """
-        with self._lock:
-            return self._amended(self._record(id))
-
-    def forgotten(self, id: str) -> Forgotten | None:
-        """Returns the line of the ledger that says when and why ``id`` was forgotten.
-
-        The ledger names the last 10,000 and counts all.
-        """
-        with self._lock:
-            return self._population.archive.forgotten(id)
-
     def history(self) -> list[Solution]:
         """Returns every solution that is kept, failed ones too, in their order.
 
@@ -730,33 +559,18 @@ class EvolutionaryMemory:
                 self._lineage = (self.seq, lineage)
             return lineage
 
-    def sync(self) -> int:
-        """Folds in what the journal holds beyond ``seq``; returns how many entries."""
-        with self._lock:
-            n = self._following.sync()
-            self._forget_the_dead()
-            return n
-
-    def compact(self) -> int:
-        """Takes a snapshot, and lets the journal go of what the retention rule forgot.
-
-        Safe while other workers read and write. A snapshot makes the next opening fast.
-
-        Returns:
-            How many rows were trimmed.
-        """
-        with self._lock:
-            return self._following.compact()
-
     @property
     def _population(self) -> Population:
         return self._following.fold
 
-    def _new_population(self, document: dict[str, Any] | None) -> Population:
+    def _new_fold(self, document: dict[str, Any] | None) -> Population:
         population = Population(self.settings, KeyedRandom(*self._names), self.scope)
         if document is not None:
             population.restore(document)
         return population
+
+    def _decoded(self, body: bytes) -> Solution:
+        return codec.solution(body)
 
     def _where(self, island: Island | None, decision: int) -> int:
         """Returns the island to draw from, or ``WHOLE``."""
@@ -807,46 +621,14 @@ class EvolutionaryMemory:
         id_, copy = population.drawn(step.pick, where)
         return Parent(self.get(id_), draw, step, copy)
 
-    def _amend(
-        self,
-        id: str,
-        reason: str,
-        event: Callable[[str], codec.Event],
-        **changes: object,
-    ) -> Solution:
-        """Appends an amendment of ``id`` and returns what it makes of it.
+    def _in_use(self, id: str) -> Solution:
+        solution = super()._in_use(id)
+        if solution.status is Status.FAILED:
+            raise ValueError(f"id must name a scored solution, got {id!r}, a failure")
+        return solution
 
-        Args:
-            id: What is amended.
-            reason: Why.
-            event: Returns the amendment under a key.
-            changes: What it changes, should the solution be forgotten by then.
-        """
-        utf8("reason", reason)
-        with self._lock:
-            solution = self.get(utf8("id", id))
-            if solution.status is Status.FAILED:
-                raise ValueError(
-                    f"id must name a scored solution, got {id!r}, a failure"
-                )
-            if solution.status in TOMBSTONES:
-                raise ValueError(
-                    f"id must name a solution in use, got {id!r}, which is "
-                    f"{solution.status}"
-                )
-            while True:
-                key = self._following.key(
-                    "amended", self._own.identifier(self._population.seq)
-                )
-                # The place in the journal makes the name new, unless others went ahead.
-                if self._following.append(key, codec.row(event(key)), b""):
-                    if self._population.archive.forgotten(id) is None:
-                        return self.get(id)
-                    return dataclasses.replace(solution, **changes)  # type: ignore[arg-type]
-                self._following.sync()
-
-    def _amended(self, solution: Solution) -> Solution:
-        archive = self._population.archive
+    def _amended(self, record: Solution) -> Solution:
+        archive, solution = self._population.archive, record
         if not archive.amendments(solution.id):
             return solution
         changes: dict[str, Any] = {}
@@ -860,37 +642,6 @@ class EvolutionaryMemory:
 
     def _evaluated(self, id: str, first: float) -> list[float]:
         return evaluated(first, self._population.archive.amendments(id))
-
-    def _record(self, id: str) -> Solution:
-        """Returns the solution as it was remembered."""
-        archive, solution = self._population.archive, self._solutions.get(id)
-        line = archive.forgotten(id)
-        if line is not None:
-            raise KeyError(
-                f"id must name a solution, got {id!r}, which {line.reason} forgot"
-            )
-        if solution is None:
-            found = self._records([id])
-            if not found:
-                raise KeyError(f"id must name a solution, got {id!r}")
-            self._solutions[id] = solution = found[0]
-            self._forget_the_dead()
-        return solution
-
-    def _records(self, ids: Iterable[str]) -> list[Solution]:
-        """Returns those of ``ids`` that are kept, as they were remembered."""
-        archive = self._population.archive
-        # What is forgotten stays in the journal until the next compaction.
-        ids = [id_ for id_ in ids if archive.forgotten(id_) is None]
-        missing = [id_ for id_ in ids if id_ not in self._solutions]
-        bodies = self._following.journal.fetch([self._key(id_) for id_ in missing])
-        found = {
-            id_: codec.solution(body)
-            for id_, body in zip(missing, bodies, strict=True)
-            if body is not None
-        }
-        both = {**found, **{i: self._solutions[i] for i in ids if i in self._solutions}}
-        return [both[id_] for id_ in ids if id_ in both]
 
     def _solutions_of(self, ids: Iterable[str]) -> list[Solution]:
         return [self._amended(record) for record in self._records(ids)]
@@ -939,7 +690,7 @@ class EvolutionaryMemory:
         unknown = [
             id_
             for id_ in solution.parent_ids
-            if id_ not in self._solutions
+            if id_ not in self._known
             and id_ not in self._population
             and not self._population.archive.may_have_held(id_)
         ]
@@ -966,25 +717,17 @@ class EvolutionaryMemory:
         with self._lock:
             self._require_new(solution.id)
             self._require_parents(solution)
-            row = codec.row(self._event(solution, len(body)))
+            row = codec.row(self._announced(solution, len(body)))
             key = self._key(solution.id)
             if self._following.append(key, row, body):
-                self._solutions[solution.id] = solution
+                self._keep(solution)
             elif self._following.journal.fetch([key])[0] != body:
                 return False
-            self._forget_the_dead()
             return True
 
-    def _forget_the_dead(self) -> None:
-        """Drops the texts of those who left, once they outnumber the living twice."""
-        population = self._population
-        if len(self._solutions) > 3 * len(population) + 8:
-            known = self._solutions
-            self._solutions = {
-                id_: known[id_] for id_ in population.ids() if id_ in known
-            }
-
-    def _event(self, solution: Solution, size: int) -> codec.Remembered | codec.Failed:
+    def _announced(
+        self, solution: Solution, size: int
+    ) -> codec.Remembered | codec.Failed:
         """Returns what every worker needs to know of a solution, and no more."""
         settings, population = self.settings, self._population
         draw = solution.provenance.draw
@@ -1021,9 +764,6 @@ class EvolutionaryMemory:
         parents = solution.parent_ids
         return self._population.last_home(parents[0]) if parents else None
 
-    def _key(self, id_: str) -> str:
-        return self._following.key("record", id_)
-
     def _remember(
         self,
         text: str,
@@ -1038,7 +778,7 @@ class EvolutionaryMemory:
         """Remembers a new solution, under an id that is made where none is given."""
         with self._lock:
             while True:
-                made = self._own.identifier(self._population.seq) if id is None else id
+                made = self._minted() if id is None else id
                 solution = self._solution(
                     text, score, status, parent, other_parents, id=made, **fields
                 )

@@ -58,17 +58,27 @@ ALLOWED: dict[str, set[str]] = {
     | {"memory.archive", "memory.codec", "memory.settings", "memory.stores"},
     "memory.profiles": BASE | ROOMS | {"memory.settings"},
     "memory.control": BASE,
+    "memory.recollection": BASE
+    | {
+        "memory.archive",
+        "memory.checkpoints",
+        "memory.codec",
+        "memory.following",
+        "memory.stores",
+    },
     "memory.population": BASE
     | {"memory.archive", "memory.codec", "memory.grid", "memory.settings"},
     "memory.evolution": BASE
     | {
         "memory.archive",
+        "memory.checkpoints",
         "memory.codec",
         "memory.control",
         "memory.following",
         "memory.grid",
         "memory.lineage",
         "memory.population",
+        "memory.recollection",
         "memory.settings",
         "memory.stores",
         "memory.texts",
@@ -77,6 +87,7 @@ ALLOWED: dict[str, set[str]] = {
     "memory.asynchronous": BASE | {"memory.evolution"},
     "memory.graded": BASE
     | {
+        "memory.recollection",
         "memory.archive",
         "memory.codec",
         "memory.following",
@@ -88,7 +99,11 @@ ALLOWED: dict[str, set[str]] = {
     "memory.interop": BASE
     | ROOMS
     | {
+        "memory.archive",
         "memory.checkpoints",
+        "memory.codec",
+        "memory.following",
+        "memory.texts",
         "memory.evolution",
         "memory.opening",
         "memory.profiles",

@@ -9,17 +9,12 @@ may wait.
 from __future__ import annotations
 
 import asyncio
-import dataclasses
-import threading
 from collections.abc import Callable, Iterable, Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from memory import codec as shared
-from memory.archive import Amendment, Forgotten
-from memory.following import COMPACT_INTERVAL_ENTRIES, Following
+from memory.following import COMPACT_INTERVAL_ENTRIES
 from memory.graded import codec, events
 from memory.graded.answers import GradedStatus, Overdue, Recalled
 from memory.graded.budget import context_ids, overdue_ids
@@ -38,15 +33,14 @@ from memory.graded.recall import Recall
 from memory.graded.searching import Searcher
 from memory.graded.settings import GradedSettings
 from memory.graded.tiers import Tier, Tiers
-from memory.randomness import KeyedRandom
+from memory.recollection import Recollection, seed_names
 from memory.records import LARGEST_INDEX, Provenance, Status, count, real, utf8
-from memory.stores.in_memory import InMemoryJournal
 from memory.stores.journal import Journal
 
 _TIERS = tuple(Tier)
 
 
-class GradedMemory:
+class GradedMemory(Recollection[Tiers, Message]):
     """The messages of a conversation in three tiers: short, medium and long-term.
 
     New messages are short-term; summaries take the place of old ones in the medium term;
@@ -71,6 +65,8 @@ class GradedMemory:
         TypeError: An argument has the wrong type.
     """
 
+    noun = "message"
+
     def __init__(
         self,
         settings: GradedSettings | None = None,
@@ -88,69 +84,23 @@ class GradedMemory:
                 f"settings must be GradedSettings or None, got {settings!r}"
             )
         self.settings = GradedSettings() if settings is None else settings
-        self.scope = utf8("scope", scope)
-        self.stream = utf8("stream", stream)
         self.compressor: Compressor = (
             Extractive(counter=self.settings.counter)
             if compressor is None
             else compressor
         )
         self._recall = Recall() if recall is None else recall
-        names = tuple(seed) if isinstance(seed, list | tuple) else (seed,)
-        self._own = KeyedRandom("graded", *names, stream)
-        self._following: Following[Tiers] = Following(
-            InMemoryJournal() if journal is None else journal,
-            scope,
-            {"graded": self.settings.described()},
-            self._new_tiers,
-            compact_interval=compact_interval,
-        )
-        self._lock = threading.RLock()
-        self._messages: dict[str, Message] = {}
         self._searcher: Searcher | None = None
         self._compressing = False
         self._next_decision = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Closes the journal, in which every acknowledged event is already."""
-        self.close()
-
-    def close(self) -> None:
-        """Lets go of files and connections; a later call opens them again."""
-        self._following.journal.close()
-
-    def __len__(self) -> int:
-        """Returns the number of messages in all tiers."""
-        with self._lock:
-            return len(self._tiers)
-
-    def __contains__(self, id: object) -> bool:
-        """Returns whether ``id`` is in a tier."""
-        with self._lock:
-            return id in self._tiers
-
-    @property
-    def seq(self) -> int:
-        """Number of journal entries that have been folded in."""
-        return self._tiers.seq
-
-    @property
-    def kept_bytes(self) -> int:
-        """Bytes of all messages that are kept, in a tier or not."""
-        return self._tiers.archive.kept_bytes
-
-    def digest(self) -> str:
-        """Returns a hash of the tiers: equal in every worker that has read on."""
-        with self._lock:
-            return self._tiers.digest()
+        super().__init__(
+            journal,
+            described={"graded": self.settings.described()},
+            key=("graded", *seed_names(seed)),
+            stream=stream,
+            scope=scope,
+            compact_interval=compact_interval,
+        )
 
     def add(self, message: Message | Draft) -> Message:
         """Adds a message to the short-term tier.
@@ -195,8 +145,8 @@ class GradedMemory:
                 return ()
             members = self._tiers.groups.members(id)
             self._event(
-                lambda key: events.Removed(
-                    self.scope, key, utf8("reason", reason), members
+                lambda key: events.row(
+                    events.Removed(self.scope, key, utf8("reason", reason), members)
                 )
             )
             return members
@@ -223,7 +173,9 @@ class GradedMemory:
                 ]
             )
             if moved:
-                self._event(lambda key: events.Committed(self.scope, key, moved))
+                self._event(
+                    lambda key: events.row(events.Committed(self.scope, key, moved))
+                )
             return moved
 
     def set_task(self, id: str) -> None:
@@ -236,7 +188,7 @@ class GradedMemory:
         """
         with self._lock:
             self._tiers.place(id)
-            self._event(lambda key: events.Tasked(self.scope, key, id))
+            self._event(lambda key: events.row(events.Tasked(self.scope, key, id)))
 
     def clear(self, *, everything: bool = False) -> None:
         """Empties the short and the medium-term tier; ``everything``: the long one too.
@@ -244,53 +196,9 @@ class GradedMemory:
         What is in no tier stays readable until the retention rule forgets it.
         """
         with self._lock:
-            self._event(lambda key: events.Cleared(self.scope, key, everything))
-
-    def retract(self, id: str, reason: str) -> Message:
-        """Takes a message out of use for good: it was wrong.
-
-        What was summarised of it stays in the summary: see ``tainted``.
-
-        Returns:
-            The tombstone: the message with the status ``retracted``.
-
-        Raises:
-            KeyError: There is no such message.
-            ValueError: It is retracted or superseded already.
-        """
-        return self._amend(
-            id, lambda key: shared.Retracted(self.scope, id, key, reason), reason
-        )
-
-    def supersede(self, id: str, by: str, reason: str) -> Message:
-        """Takes a message out of use for good: another one, ``by``, takes its place.
-
-        Returns:
-            The tombstone: the message with the status ``superseded``.
-
-        Raises:
-            KeyError: There is no such message, or none called ``by``.
-            ValueError: It is ``by`` itself, or one of them is retracted or superseded.
-        """
-        if utf8("by", by) == id:
-            raise ValueError(f"by must be another message than {id!r}")
-        with self._lock:
-            if self.get(by).status is not Status.VALID:
-                raise ValueError(f"by must name a valid message, got {by!r}")
-            return self._amend(
-                id,
-                lambda key: shared.Superseded(self.scope, id, key, reason, by),
-                reason,
+            self._event(
+                lambda key: events.row(events.Cleared(self.scope, key, everything))
             )
-
-    def get(self, id: str) -> Message:
-        """Returns the message called ``id``, in a tier or not, as it is known now.
-
-        Raises:
-            KeyError: There is none, or it was forgotten.
-        """
-        with self._lock:
-            return self._amended(self._records([utf8("id", id)])[0])
 
     def tier(self, id: str) -> Tier | None:
         """Returns the tier that ``id`` is in; ``None`` if it is in none."""
@@ -302,7 +210,7 @@ class GradedMemory:
         with self._lock:
             wanted = _TIERS if tier is None else (Tier(tier),)
             ids = [id_ for one in wanted for id_ in self._tiers.ids(one)]
-            return self._records(ids)
+            return self._all(ids)
 
     def size(self, tier: Tier | str | None = None) -> int:
         """Returns the number of messages in a tier; in all tiers by default."""
@@ -317,19 +225,7 @@ class GradedMemory:
         """
         with self._lock:
             made_of = self.get(id).provenance.inputs
-            return [
-                self._amended(one) for one in self._records(made_of, required=False)
-            ]
-
-    def amendments(self, id: str) -> tuple[Amendment, ...]:
-        """Returns what was said of a message later on, the oldest first."""
-        with self._lock:
-            return tuple(self._tiers.archive.amendments(id))
-
-    def forgotten(self, id: str) -> Forgotten | None:
-        """Returns the line of the ledger that says when and why ``id`` was forgotten."""
-        with self._lock:
-            return self._tiers.archive.forgotten(id)
+            return [self._amended(one) for one in self._records(made_of)]
 
     def tainted(self) -> dict[str, tuple[str, ...]]:
         """Returns the summaries in a tier that were made of retracted messages.
@@ -365,7 +261,7 @@ class GradedMemory:
         )
         count("budget_tokens", budget)
         with self._lock:
-            return self._records(context_ids(self._tiers, budget))
+            return self._all(context_ids(self._tiers, budget))
 
     def tokens(self, messages: Iterable[Message]) -> int:
         """Returns the tokens of ``messages`` by the memory's counter."""
@@ -416,7 +312,7 @@ class GradedMemory:
             ids = overdue_ids(self._tiers, self.settings)
             if not ids:
                 return None
-            messages = tuple(self._records(ids))
+            messages = tuple(self._all(ids))
             return Overdue(ids, messages, self.settings.summary_tokens)
 
     def compressed(
@@ -451,7 +347,7 @@ class GradedMemory:
             if objection is not None:
                 raise ValueError(objection)
             freed = sum([self._tiers.place(id_).tokens for id_ in made_of])
-            message = self._minted(
+            message = self._new(
                 lambda id_: Message(
                     id=id_,
                     scope=self.scope,
@@ -474,7 +370,9 @@ class GradedMemory:
         """Notes that a compressor failed: nothing changes but the next attempt's time."""
         utf8("reason", reason)
         with self._lock:
-            self._event(lambda key: events.Uncompressed(self.scope, key, reason))
+            self._event(
+                lambda key: events.row(events.Uncompressed(self.scope, key, reason))
+            )
 
     async def compress_overdue(self) -> Message | None:
         """Compresses what is overdue, without holding up anybody meanwhile.
@@ -526,45 +424,23 @@ class GradedMemory:
                 ledger=tiers.archive.ledger,
             )
 
-    def past(self, seq: int) -> Tiers:
-        """Returns the tiers as they were after the first ``seq`` entries, to look at.
-
-        Raises:
-            JournalTrimmed: What came before has been trimmed.
-            TypeError: ``seq`` is not an integer.
-            ValueError: It lies beyond what this memory has folded in.
-        """
-        with self._lock:
-            return self._following.past(seq)
-
-    def sync(self) -> int:
-        """Folds in what others wrote; returns how many entries."""
-        with self._lock:
-            return self._following.sync()
-
-    def compact(self) -> int:
-        """Takes a snapshot, and lets the journal go of what was forgotten.
-
-        Returns:
-            How many rows were trimmed.
-        """
-        with self._lock:
-            return self._following.compact()
-
     @property
     def _tiers(self) -> Tiers:
         return self._following.fold
 
-    def _new_tiers(self, document: dict[str, Any] | None) -> Tiers:
+    def _new_fold(self, document: dict[str, Any] | None) -> Tiers:
         tiers = Tiers(self.settings, self.scope)
         if document is not None:
             tiers.restore(document)
         return tiers
 
+    def _decoded(self, body: bytes) -> Message:
+        return codec.message(body)
+
     def _named(self, draft: Draft) -> Message:
         """Adds a draft under a new id."""
         with self._lock:
-            return self._minted(
+            return self._new(
                 lambda id_: draft.message(id_, self.scope), self._added_row
             )
 
@@ -580,9 +456,9 @@ class GradedMemory:
                 f"status must be valid when a message is added, got {message.status!r}"
             )
         body = codec.body(message)
-        key = self._following.key("record", message.id)
+        key = self._key(message.id)
         if self._following.append(key, self._added_row(message), body):
-            self._remember(message)
+            self._keep(message)
             return
         if self._following.journal.fetch([key])[0] != body:
             raise ValueError(
@@ -596,16 +472,15 @@ class GradedMemory:
                 f"{removed[0].kind}: add it under a new id"
             )
 
-    def _minted(
+    def _new(
         self, make: Callable[[str], Message], row: Callable[[Message], bytes]
     ) -> Message:
         """Appends a message under a new id of this worker's."""
         while True:
-            # The place in the journal makes the name new, unless others went ahead.
-            message = make(self._own.identifier(self._tiers.seq))
-            key = self._following.key("record", message.id)
+            message = make(self._minted())
+            key = self._key(message.id)
             if self._following.append(key, row(message), codec.body(message)):
-                self._remember(message)
+                self._keep(message)
                 return message
             self._following.sync()
 
@@ -657,49 +532,10 @@ class GradedMemory:
         """Returns the time of a message, where retention may ask for it."""
         return message.time if self._tiers.archive.accounts else 0.0
 
-    def _event(
-        self, make: Callable[[str], events.Own | shared.Retracted | shared.Superseded]
-    ) -> None:
-        """Appends an event that is no message."""
-        while True:
-            key = self._following.key("amended", self._own.identifier(self._tiers.seq))
-            event = make(key)
-            row = (
-                shared.row(event)
-                if isinstance(event, shared.Retracted | shared.Superseded)
-                else events.row(event)
-            )
-            if self._following.append(key, row, b""):
-                return
-            self._following.sync()
-
-    def _amend(
-        self,
-        id: str,
-        make: Callable[[str], shared.Retracted | shared.Superseded],
-        reason: str,
-    ) -> Message:
-        utf8("reason", reason)
-        with self._lock:
-            message = self.get(id)
-            if message.status is not Status.VALID:
-                raise ValueError(
-                    f"id must name a message in use, got {id!r}, which is "
-                    f"{message.status}"
-                )
-            self._event(make)
-            return self.get(id)
-
-    def _amended(self, message: Message) -> Message:
-        for amendment in self._tiers.archive.amendments(message.id):
-            if amendment.kind in (Status.RETRACTED, Status.SUPERSEDED):
-                return dataclasses.replace(message, status=Status(amendment.kind))
-        return message
-
     def _wrong(self, message: Message, seen: dict[str, None]) -> list[str]:
         """Returns the ids of retracted messages that ``message`` was made of."""
         wrong: list[str] = []
-        for source in self._records(message.provenance.inputs, required=False):
+        for source in self._records(message.provenance.inputs):
             if source.id in seen:
                 continue
             seen[source.id] = None
@@ -709,37 +545,20 @@ class GradedMemory:
                 wrong += self._wrong(source, seen)
         return wrong
 
-    def _records(self, ids: Sequence[str], *, required: bool = True) -> list[Message]:
-        """Returns those of ``ids`` that are kept, as they were written."""
-        missing = [id_ for id_ in ids if id_ not in self._messages]
-        bodies: list[bytes | None] = []
-        if missing:
-            keys = [self._following.key("record", id_) for id_ in missing]
-            bodies = self._following.journal.fetch(keys)
-        found: dict[str, Message] = {}
-        for id_, body in zip(missing, bodies, strict=True):
-            if body is not None:
-                found[id_] = codec.message(body)
-            elif required:
-                line = self._tiers.archive.forgotten(id_)
-                why = "" if line is None else f", which {line.reason} forgot"
-                raise KeyError(f"id must name a message, got {id_!r}{why}")
-        known = [
-            message
-            for id_ in ids
-            if (message := self._messages.get(id_, found.get(id_))) is not None
-        ]
-        for message in found.values():
-            self._remember(message)
-        return known
+    def _all(self, ids: Sequence[str]) -> list[Message]:
+        """Returns the messages called ``ids``, all of them, and keeps them at hand.
 
-    def _remember(self, message: Message) -> None:
-        """Keeps a message at hand; drops the others, once most are in no tier."""
-        self._messages[message.id] = message
-        if len(self._messages) > 3 * len(self._tiers) + 64:
-            self._messages = {
-                id_: one for id_, one in self._messages.items() if id_ in self._tiers
-            }
+        Raises:
+            KeyError: One is not there, or was forgotten.
+        """
+        found = self._records(ids)
+        for message in found:
+            self._known[message.id] = message
+        self._let_go()
+        if len(found) < len(ids):
+            known = {message.id for message in found}
+            self._record(next(id_ for id_ in ids if id_ not in known))
+        return found
 
     def _summarised(self, due: Overdue, summary: str) -> Message | None:
         """Records a summary.
@@ -765,10 +584,10 @@ class GradedMemory:
     ) -> list[Recalled]:
         utf8("question", question)
         # Made at the first question: a memory that is not searched keeps no index.
-        searcher = self._searcher or Searcher(self._records)
+        searcher = self._searcher or Searcher(self._all)
         found = searcher.find(self._tiers, question, size, policy, rng)
         self._searcher = searcher
-        messages = self._records([id_ for id_, _, _ in found])
+        messages = self._all([id_ for id_, _, _ in found])
         return [
             Recalled(message, tier, reason)
             for message, (_, tier, reason) in zip(messages, found, strict=True)

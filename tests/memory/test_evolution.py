@@ -478,7 +478,7 @@ def test_a_thousand_dead_leave_no_texts_behind() -> None:
     memory = EvolutionaryMemory(Settings(capacity=10))
     for k in range(1000):
         memory.remember(f"text {k}", float(k % 17))
-    assert len(memory._solutions) <= 3 * 10 + 9
+    assert len(memory._known) <= 3 * 10 + 65
     assert memory.get(memory.ids[0]).score is not None
 
 

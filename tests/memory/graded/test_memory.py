@@ -678,7 +678,7 @@ def test_equal_calls_give_equal_memories() -> None:
     assert [m.id for m in one.messages()] == [m.id for m in two.messages()]
     for other in (filled(seed=("study", 3)), filled(stream="another")):
         assert not {m.id for m in other.messages()} & {m.id for m in one.messages()}
-    with pytest.raises(TypeError, match="names of a key must be"):
+    with pytest.raises(TypeError, match="seed must be an integer"):
         filled(seed=1.5)
 
 
