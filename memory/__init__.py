@@ -26,7 +26,7 @@ from memory.graded.settings import GradedSettings
 from memory.graded.tiers import Tier
 from memory.grid import Axis
 from memory.lineage import Lineage
-from memory.opening import open_memory
+from memory.opening import open_graded_memory, open_memory
 from memory.policies import (
     Assignment,
     Bounds,
@@ -170,6 +170,7 @@ __all__ = [
     "list_populations",
     "load_checkpoint",
     "normalised",
+    "open_graded_memory",
     "open_journal",
     "open_memory",
     "positive",

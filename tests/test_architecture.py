@@ -111,6 +111,7 @@ ALLOWED: dict[str, set[str]] = {
         "memory.stores",
     },
     "memory.opening": {
+        "memory.graded",
         "memory.evolution",
         "memory.following",
         "memory.settings",

@@ -10,13 +10,14 @@ import pytest
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
-def test_every_block_of_using_the_memory_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("name", "n_blocks"), [("memory", 10), ("graded", 4)])
+def test_every_block_of_a_document_runs(
+    name: str, n_blocks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    text = (DOCS / "memory.md").read_text("utf-8")
+    text = (DOCS / f"{name}.md").read_text("utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    assert len(blocks) == 8
+    assert len(blocks) == n_blocks
     names: dict = {}
     for block in blocks:
-        exec(compile(block, "memory.md", "exec"), names)
+        exec(compile(block, f"{name}.md", "exec"), names)
