@@ -23,11 +23,16 @@ from typing import Any
 
 import memory
 from experiments import loop
+from experiments.composition import ConfigurationError
+from experiments.contracts import MEASURES
 from experiments.study import Arm, Study, StudyTask
 from experiments.weightings.unit import Unit
 
 #: Modules of the harness that decide what a run is; plots and reports do not.
-_SOURCES = ("loop.py", "contracts.py", "expressions.py", "cells.py")
+_SOURCES = (
+    *("loop.py", "contracts.py", "expressions.py", "conversations.py"),
+    "cells.py",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,10 @@ def code_version() -> str:
         release = "source"
     here = files("experiments")
     # Other releases of these may compute other numbers.
-    parts: list[str | bytes] = [release, version("numpy"), version("ioh")]
+    parts: list[str | bytes] = [
+        release,
+        *[version(name) for name in ("numpy", "ioh", "bm25s")],
+    ]
     for name, body in _python_files(files("memory")):
         parts += [name, body]
     for room in ("tasks", "proposers", "weightings"):
@@ -101,7 +109,7 @@ def settings_of(arm: Arm, task: StudyTask) -> memory.Settings:
     """
     if not arm.natural_diversity:
         return arm.settings
-    metric: Any = task.natural_diversity
+    metric: Any = task.searched[2]
     size = getattr(arm.settings.diversity, "sample_size", None)
     if size is not None:
         metric = replace(metric, sample_size=size)
@@ -125,10 +133,22 @@ def _described(value: object) -> str:
 
 
 def cells_of(study: Study) -> list[Cell]:
-    """Returns all cells of ``study``, the arms of a block beside each other."""
+    """Returns all cells of ``study``, the arms of a block beside each other.
+
+    Raises:
+        ConfigurationError: Two of its tasks or arms differ in their names alone.
+    """
     cells: list[Cell] = []
+    named: dict[str, str] = {}
     for t, task in enumerate(study.tasks):
         keys = [_plain_key(study, arm, task) for arm in study.arms]
+        for arm, (key, _) in zip(study.arms, keys, strict=True):
+            mine = f"{arm.name} on {task.label}"
+            if named.setdefault(key, mine) != mine:
+                raise ConfigurationError(
+                    f"tasks and arms must differ, got {named[key]} and {mine}, which are "
+                    "the same under two names"
+                )
         for instance in study.instances:
             for seed in study.seeds:
                 for a, (key, code) in enumerate(keys):
@@ -140,16 +160,21 @@ def cells_of(study: Study) -> list[Cell]:
 def _plain_key(study: Study, arm: Arm, task: StudyTask) -> tuple[str, str]:
     """Returns the hashes of what the cells of one arm and task share, and of its code."""
     parts: dict[str, Any] = {
-        "settings": settings_of(arm, task),
         "stream_salt": arm.stream_salt,
-        "weighting": arm.weighting,
-        "replay": arm.replay,
         "task": task.task,
-        "proposer": task.proposer,
         "budget": task.budget,
-        "initial": study.initial,
         "salt": study.salt,
     }
+    if task.episode is not None:
+        parts["graded"] = arm.graded
+    else:
+        parts |= {
+            "settings": settings_of(arm, task),
+            "weighting": arm.weighting,
+            "replay": arm.replay,
+            "proposer": task.proposer,
+            "initial": study.initial,
+        }
     described = memory.description(parts)
     foreign = sorted(dict.fromkeys(_foreign_modules(described)))
     code = _hash(code_version(), *[_source(module) for module in foreign])
@@ -215,11 +240,15 @@ def _outcome(study: Study, cell: Cell) -> loop.Run:
     """
     task, arm = study.tasks[cell.task], study.arms[cell.arm]
     names = names_of(study, cell)
+    if task.episode is not None and arm.graded is not None:
+        outcome = task.episode.play(arm.graded, cell.instance, names, task.budget)
+        return loop.played(outcome, task.budget)
+    searched, proposer, _ = task.searched
 
     def run(settings: memory.Settings, names: tuple[str | int, ...]) -> loop.Run:
         return loop.run(
-            task.task.problem(cell.instance),
-            task.proposer,
+            searched.problem(cell.instance),
+            proposer,
             settings,
             names=names,
             budget=task.budget,
@@ -261,10 +290,7 @@ def _measures(outcome: loop.Run) -> Row:
         "mean_temperature": _rounded(outcome.mean_temperature),
         "minimum_share": outcome.minimum_share,
         "maximum_share": outcome.maximum_share,
-        **{
-            name: _rounded(outcome.measures.get(name, math.nan))
-            for name in loop.MEASURES
-        },
+        **{name: _rounded(outcome.measures.get(name, math.nan)) for name in MEASURES},
         "digest": outcome.digest,
         "trajectory": {
             name: [_rounded(value) for value in getattr(points, name)]

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 import memory
+from memory.graded.compressors.extractive import Extractive
+from memory.graded.contracts import Compressor
+from memory.graded.recall import Recall
+from memory.graded.settings import GradedSettings
+
+#: What a run may be measured by beside its search:
+#: - bytes of the records that its memory still keeps at the end;
+#: - how much better its parents looked than they were, on average, in units of score, and
+#:   how many different ones there were for each selection, where a task tells the truth;
+#: - how often an episode's question asked again had the same answer;
+#: - tokens that an episode's memory gave to the model, mean over its trials.
+MEASURES = ("kept_bytes", "overrating", "distinct_parents", "consistency", "tokens")
 
 
 class Evaluation(NamedTuple):
@@ -87,6 +101,86 @@ class Task(Protocol):
         """
 
     def cheap(self) -> Task:
+        """Returns the same task at its smallest useful size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """A configuration of the graded memory under comparison.
+
+    Attributes:
+        settings: When messages are compressed, and which.
+        recall: How records are recalled.
+        compressor: What makes summaries.
+    """
+
+    settings: GradedSettings = field(default_factory=GradedSettings)
+    recall: Recall = field(default_factory=Recall)
+    compressor: Compressor = field(default_factory=Extractive)
+
+
+class Speech(NamedTuple):
+    """How the page speaks of an episode.
+
+    Attributes:
+        score: Name of its score, such as "accuracy".
+        trial: Name of a trial, in the singular, such as "question".
+        meaning: What the score is, a clause such as "the share of questions answered
+            right".
+    """
+
+    score: str
+    trial: str
+    meaning: str
+
+
+class Played(NamedTuple):
+    """What became of an episode.
+
+    Attributes:
+        rights: How right each trial was, in order, each in ``[0, 1]``. The score of the
+            run is their mean.
+        measures: What else was measured, by names out of ``MEASURES``.
+        digest: Hash of the memory at the end.
+    """
+
+    rights: tuple[float, ...]
+    measures: Mapping[str, float]
+    digest: str
+
+
+class Episode(Protocol):
+    """A task that plays a run itself, instead of being searched: a frozen dataclass.
+
+    It is so many trials, each right or wrong, for which a graded memory is used. There is
+    no optimum to be found, only a share of trials that went right.
+    """
+
+    @property
+    def family(self) -> str:
+        """Name of the family of tasks, the file's name."""
+
+    @property
+    def speech(self) -> Speech:
+        """How the page speaks of it."""
+
+    def play(
+        self, arm: Graded, instance: int, names: tuple[str | int, ...], budget: int
+    ) -> Played:
+        """Returns what became of ``budget`` trials.
+
+        Args:
+            arm: The memory that is used.
+            instance: Instance of the task, from one.
+            names: Names that key all random numbers. The arm is not among them, so that
+                arms see the same conversation.
+            budget: Number of trials.
+
+        Raises:
+            ValueError: There is no such instance.
+        """
+
+    def cheap(self) -> Episode:
         """Returns the same task at its smallest useful size."""
 
 

@@ -27,7 +27,8 @@ class Leverage(NamedTuple):
     """The largest distance between two laws.
 
     Attributes:
-        distance: Largest total variation, in ``[0, 1]``; NaN if no pilot lived.
+        distance: Largest total variation, in ``[0, 1]``; NaN if there are no laws, as of
+            an episode, or no pilot lived.
         task: Where it was found.
         temperatures: Temperatures of the arm and of its base there and then.
     """
@@ -64,7 +65,8 @@ def leverages(
     """
     arms = {arm.name: arm for arm in study.arms}
     found: dict[tuple[str, str], Leverage] = {}
-    for task in study.tasks:
+    # Only what is searched has laws of selection.
+    for task in study.tasks if not study.episodes else ():
         laws: dict[tuple[str, str], list[_Law]] = {}
         for base in dict.fromkeys(pair.base for pair in pairs):
             _, history = _piloted(study, arms[base], task, (seed,))
@@ -88,7 +90,7 @@ def leverages(
                         distance, task.label, (one.temperature, two.temperature)
                     )
     for pair in pairs:
-        # A pilot on which nothing lived says nothing.
+        # A pilot on which nothing lived says nothing, and there is none of an episode.
         found.setdefault((pair.arm, pair.base), Leverage(math.nan, "", (math.nan,) * 2))
     return found
 
@@ -107,9 +109,10 @@ def _piloted(
     names = ("pilot", study.salt, task.label, *seed)
     settings = _remembering(settings_of(arm, task))
     journal = memory.InMemoryJournal()
+    searched, proposer, _ = task.searched
     outcome = loop.run(
-        task.task.problem(study.instances[0]),
-        task.proposer,
+        searched.problem(study.instances[0]),
+        proposer,
         settings,
         names=names,
         budget=task.budget,

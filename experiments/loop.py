@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 import memory
-from experiments.contracts import Evaluation, Problem, Proposer, Weighting
+from experiments.contracts import Evaluation, Played, Problem, Proposer, Weighting
 
 #: Added to a regret before its logarithm is taken.
 REGRET_FLOOR = 1e-6
 #: A regret below this counts as the optimum found.
 SUCCESS = 1e-9
-#: What a run may be measured by beside its search: bytes of the records that its
-#: memory still keeps at the end.
-MEASURES = ("kept_bytes",)
 #: Points of a trajectory, and steps at which a costly law is computed.
 POINTS = 40
 LAW_POINTS = 10
@@ -65,7 +62,7 @@ class Run:
         schedule: Temperature of selection after each scored solution, from the first on.
         digest: Hash of the final population.
         trajectory: The run at log-spaced evaluations.
-        measures: What else was measured, by names out of ``MEASURES``.
+        measures: What else was measured, by names out of ``contracts.MEASURES``.
     """
 
     evaluations: int
@@ -132,6 +129,8 @@ def run(
     selections = 0
     schedule: list[float] = []
     n_scored = 0
+    errors: dict[str, float] = {}
+    seen = _Seen()
     operator = type(proposer).__name__
     for evaluation in range(1, budget + 1):
         parent: memory.Parent | None = None
@@ -149,6 +148,9 @@ def run(
             temperatures += step.temperature
             clamps[step.clamp] += 1
             selections += 1
+            if parent.id in errors:
+                seen.errors.append(errors[parent.id])
+                seen.ids[parent.id] = None
             # What was scored before the first selection had no temperature of its own.
             schedule += [step.temperature] * (n_scored - len(schedule))
             if proposer.n_parents > 1:
@@ -175,7 +177,7 @@ def run(
                     outcome.score,
                     evaluation / budget,
                 )
-            recollection.remember(
+            solution = recollection.remember(
                 text,
                 outcome.score,
                 parent=parent,
@@ -183,6 +185,8 @@ def run(
                 weight=weight,
                 operator=operator,
             )
+            if outcome.truth is not None:
+                errors[solution.id] = outcome.score - outcome.truth
             truth = outcome.score if outcome.truth is None else outcome.truth
             if truth > best:
                 best = truth
@@ -201,7 +205,75 @@ def run(
         schedule=tuple(schedule),
         digest=recollection.digest(),
         trajectory=trajectory,
-        measures={"kept_bytes": float(recollection.kept_bytes)},
+        measures={"kept_bytes": float(recollection.kept_bytes), **seen.measures()},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The parents whose true scores are known.
+
+    Attributes:
+        errors: How much better each looked than it was, selection by selection.
+        ids: Their ids.
+    """
+
+    errors: list[float] = field(default_factory=list)
+    ids: dict[str, None] = field(default_factory=dict)
+
+    def measures(self) -> dict[str, float]:
+        """Returns what is measured of them; nothing if there are none."""
+        n = len(self.errors)
+        if not n:
+            return {}
+        return {
+            "overrating": math.fsum(self.errors) / n,
+            "distinct_parents": len(self.ids) / n,
+        }
+
+
+def played(outcome: Played, budget: int) -> Run:
+    """Returns an episode as a run: its best is the share of trials that went right.
+
+    The best so far is the share of *all* its trials that have gone right by then, so that
+    it never falls and ends at the score of the run.
+
+    Raises:
+        ValueError: The episode had another number of trials than ``budget``, or one of
+            them is not in ``[0, 1]``.
+    """
+    if len(outcome.rights) != budget:
+        raise ValueError(
+            f"an episode must have {budget} trials, got {len(outcome.rights)}"
+        )
+    for right in outcome.rights:
+        if not 0.0 <= right <= 1.0:
+            raise ValueError(f"rights must lie in [0, 1], got {right!r}")
+    points = grid(0, budget)
+    earned = [math.fsum(outcome.rights[:point]) / budget for point in points]
+    unknown = [math.nan] * len(points)
+    return Run(
+        evaluations=budget,
+        failures=0,
+        best=earned[-1],
+        hit=math.nan,
+        mean_temperature=math.nan,
+        minimum_share=math.nan,
+        maximum_share=math.nan,
+        schedule=(),
+        digest=outcome.digest,
+        trajectory=Trajectory(
+            evaluation=points,
+            best=earned,
+            diversity=unknown,
+            used_diversity=unknown,
+            raw_temperature=unknown,
+            clamped_temperature=unknown,
+            temperature=unknown,
+            clamp=[0] * len(points),
+            effective_parents=unknown,
+        ),
+        measures=outcome.measures,
     )
 
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from experiments.cells import Cell, Row
-from experiments.loop import MEASURES
+from experiments.contracts import MEASURES
 from experiments.study import Study
 
 if TYPE_CHECKING:

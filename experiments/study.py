@@ -27,7 +27,15 @@ from experiments.composition import (
     swept,
     updated,
 )
-from experiments.contracts import Proposer, Task, Weighting
+from experiments.contracts import (
+    MEASURES,
+    Episode,
+    Graded,
+    Proposer,
+    Task,
+    Weighting,
+)
+from memory.graded.settings import GradedSettings
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.+=,-]*", re.IGNORECASE)
 
@@ -61,6 +69,10 @@ SCALARS = (
 MOST_MARGIN, MOST_ALPHA = 10.0, 0.25
 #: Beyond this many seeds a study is a slip of the keyboard.
 MOST_SEEDS = 100_000
+#: Primary metrics: the anytime area in log10 of regret, or the regret at the end.
+METRICS = ("area", "regret")
+#: Keys of a graded memory's settings.
+_GRADED = ("threshold_tokens", "recent_share", "summary_share", "medium_share")
 #: What an arm may be given of another run: see ``Arm``.
 REPLAYS = ("nothing", "schedule", "mean")
 #: What a control may have to come out as.
@@ -89,6 +101,17 @@ class ControlConfig:
 
 
 @dataclass
+class SecondaryConfig:
+    """One planned comparison of a measure beside the primary metric, as a yaml says it."""
+
+    arm: str = MISSING
+    base: str = MISSING
+    title: str = MISSING
+    measure: str = MISSING
+    margin: float = MISSING
+
+
+@dataclass
 class GridConfig:
     """Arms that are all combinations of some values of one arm's keys."""
 
@@ -112,6 +135,8 @@ class StudyConfig:
     salt: str = "boltzmem"
     contrasts: list[ContrastConfig] = field(default_factory=list)
     controls: list[ControlConfig] = field(default_factory=list)
+    secondary: list[SecondaryConfig] = field(default_factory=list)
+    metric: str = "area"
     margin: float = 0.05
     alpha: float = 0.05
     grids: list[GridConfig] = field(default_factory=list)
@@ -139,6 +164,17 @@ class Control:
 
 
 @dataclass(frozen=True, slots=True)
+class Secondary:
+    """One planned comparison of a measure, with a margin of its own."""
+
+    arm: str
+    base: str
+    title: str
+    measure: str
+    margin: float
+
+
+@dataclass(frozen=True, slots=True)
 class Arm:
     """One configuration of the memory under comparison.
 
@@ -151,6 +187,8 @@ class Arm:
         weighting: What weight a new solution gets.
         replay: What of another run of this very arm its runs are given instead of a
             controller: nothing, its ``schedule`` of temperatures, or their ``mean``.
+        graded: The graded memory of an arm for tasks that play an episode, which read
+            nothing else of it; ``None`` for tasks that are searched.
     """
 
     name: str
@@ -160,17 +198,30 @@ class Arm:
     stream_salt: str
     weighting: Weighting
     replay: str = "nothing"
+    graded: Graded | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StudyTask:
-    """A task with its label, its proposer and its natural metric."""
+    """A task with its label, and its proposer and natural metric if it is searched."""
 
     label: str
-    task: Task
-    proposer: Proposer
-    natural_diversity: memory.Diversity
+    task: Task | Episode
+    proposer: Proposer | None
+    natural_diversity: memory.Diversity | None
     budget: int
+
+    @property
+    def episode(self) -> Episode | None:
+        """The task, if it plays a run itself."""
+        return cast(Episode, self.task) if _plays(self.task) else None
+
+    @property
+    def searched(self) -> tuple[Task, Proposer, memory.Diversity]:
+        """The task, its proposer and its natural metric, if it is searched."""
+        if self.proposer is None or self.natural_diversity is None:
+            raise ValueError(f"{self.label} plays a run itself, it is not searched")
+        return cast(Task, self.task), self.proposer, self.natural_diversity
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +239,8 @@ class Study:
         salt: Part of the key of all random numbers.
         contrasts: The planned comparisons: one family.
         controls: What must come out if the study can see anything.
+        secondary: Planned comparisons of measures: a family of their own.
+        metric: The primary metric, one of ``METRICS``.
         margin: Difference of the primary metric below which arms are equivalent.
         alpha: Level of the family.
     """
@@ -202,8 +255,15 @@ class Study:
     salt: str
     contrasts: tuple[Contrast, ...]
     controls: tuple[Control, ...]
+    secondary: tuple[Secondary, ...]
+    metric: str
     margin: float
     alpha: float
+
+    @property
+    def episodes(self) -> tuple[Episode, ...]:
+        """The tasks that play a run themselves: all of a study's, or none."""
+        return tuple(task.episode for task in self.tasks if task.episode is not None)
 
     @property
     def description(self) -> Any:  # noqa: ANN401
@@ -238,6 +298,7 @@ def arm_of(config: DictConfig, name: str, title: str) -> Arm:
             stream_salt=memory.utf8("stream_salt", values["stream_salt"]),
             weighting=built(values["weighting"], f"arm {name}: weighting"),
             replay=_replay(values["replay"]),
+            graded=_graded(values, policies["retention"], f"arm {name}"),
         )
     except (TypeError, ValueError) as error:
         raise ConfigurationError(f"arm {name}: {error}") from error
@@ -262,6 +323,25 @@ def _axes(entries: object, where: str) -> tuple[memory.Axis, ...]:
     return tuple(axes)
 
 
+def _graded(values: Mapping[str, Any], retention: Any, where: str) -> Graded | None:  # noqa: ANN401
+    """Returns the graded memory of an arm that chooses a recall or a compressor."""
+    chosen = {
+        part: built(values[part], f"{where}: {part}")
+        for part in ("recall", "compressor")
+        if values.get(part) is not None
+    }
+    if not chosen:
+        return None
+    settings = GradedSettings(
+        **{key: values["graded"][key] for key in _GRADED}, retention=retention
+    )
+    return Graded(settings, **chosen)
+
+
+def _plays(task: object) -> bool:
+    return callable(getattr(task, "play", None))
+
+
 def _replay(value: object) -> str:
     if value not in REPLAYS:
         raise ValueError(f"replay must be one of {', '.join(REPLAYS)}, got {value!r}")
@@ -280,7 +360,15 @@ def _task_of(
     own_budget = values.pop("budget", budget)
     proposer_entry = values.pop("proposer", None)
     try:
-        task = cast(Task, built(composer.node("task", family, values), where))
+        task = built(composer.node("task", family, values), where)
+        checked = memory.count(f"{where}.budget", own_budget, minimum=2)
+        if _plays(task):
+            if proposer_entry is not None:
+                raise ConfigurationError(
+                    f"{family} plays its runs itself and takes no proposer, got "
+                    f"{proposer_entry!r}"
+                )
+            return StudyTask(label, task, None, None, checked)
         proposer = composer.node("proposer", *_proposer_of(proposer_entry, task, where))
         metric = composer.node("diversity", task.natural_diversity)
         return StudyTask(
@@ -288,7 +376,7 @@ def _task_of(
             task=task,
             proposer=cast(Proposer, built(proposer, where)),
             natural_diversity=built(metric, where),
-            budget=memory.count(f"{where}.budget", own_budget, minimum=2),
+            budget=checked,
         )
     except ConfigurationError as error:
         raise ConfigurationError(f"{where}: {error}") from error
@@ -337,11 +425,8 @@ def _schema(node: object) -> StudyConfig:
 #: Top-level keys that make an arm; overriding one makes an arm of the command line.
 _ARM_KEYS = re.compile(
     r"[+~]*(?:/?(?:descriptors|bounds)@)?(arm|profile|natural_diversity|stream_salt|"
-    rf"mapping|weighting|replay|axes|{'|'.join((*SCALARS, *ROOMS))})\b"
-)
-_KEYS = re.compile(
-    r"[+~]*(arm|profile|capacity|elite_size|natural_diversity|stream_salt|diversity|"
-    r"mapping|temperature|scaling|selection|survival|weighting|replay)\b"
+    rf"mapping|weighting|replay|axes|recall|compressor|graded|"
+    rf"{'|'.join((*SCALARS, *ROOMS))})\b"
 )
 _KEYS = re.compile(_ARM_KEYS.pattern + "|study")
 
@@ -373,7 +458,8 @@ def load(overrides: Sequence[str] = (), config_dir: Path | None = None) -> Study
                 f"study.grids.{grid.name}: every key of over needs a value, got "
                 f"{dict(grid.over)!r}"
             )
-    return _study(config, composer, arms, config.contrasts, config.controls)
+    planned = (config.contrasts, config.controls, config.secondary)
+    return _study(config, composer, arms, *planned)
 
 
 #: What a cheap study is cut down to, where it is larger.
@@ -421,7 +507,9 @@ def load_sweep(
     of_study = [text for text in overrides if text not in of_arm]
     combinations = swept(of_arm) if of_arm else []
     for text in of_study:
-        if of_arm and re.match(r"\+*study\.(arms|contrasts|controls)\b", text):
+        if of_arm and re.match(
+            r"\+*study\.(arms|contrasts|controls|secondary)\b", text
+        ):
             raise ConfigurationError(
                 "a sweep over the memory makes arms of its own, each compared with the "
                 f"first, so it cannot have {text!r}"
@@ -525,6 +613,7 @@ def _study(
     arms: Sequence[Arm],
     contrasts: Sequence[ContrastConfig],
     controls: Sequence[ControlConfig] = (),
+    secondary: Sequence[SecondaryConfig] = (),
 ) -> Study:
     if not _NAME.fullmatch(config.name):
         raise ConfigurationError(
@@ -532,7 +621,12 @@ def _study(
         )
     names = [arm.name for arm in arms]
     _refuse_repeats("study.arms", names)
-    for key, planned in (("contrasts", contrasts), ("controls", controls)):
+    families: dict[str, Sequence[_Planned]] = {
+        "contrasts": contrasts,
+        "controls": controls,
+        "secondary": secondary,
+    }
+    for key, planned in families.items():
         for one in planned:
             for role, arm in (("arm", one.arm), ("base", one.base)):
                 if arm not in names:
@@ -542,6 +636,9 @@ def _study(
                     )
     _refuse_odd_pairs("contrasts", contrasts)
     _refuse_odd_pairs("controls", controls)
+    for measure in dict.fromkeys(one.measure for one in secondary):
+        mine = [one for one in secondary if one.measure == measure]
+        _refuse_odd_pairs("secondary", mine)
     for control in controls:
         if control.expected not in EXPECTED:
             raise ConfigurationError(
@@ -555,7 +652,9 @@ def _study(
                     f"{', '.join(config.tasks)}, got {label!r}"
                 )
     try:
-        margin = memory.within("study.margin", config.margin, 1e-6, MOST_MARGIN)
+        most = MOST_MARGIN if config.metric == "area" else 1.0
+        compared = tuple(map(_secondary, secondary))
+        margin = memory.within("study.margin", config.margin, 1e-6, most)
         alpha = memory.within("study.alpha", config.alpha, 0.001, MOST_ALPHA)
         seeds = memory.count("study.seeds", config.seeds, 1, MOST_SEEDS)
         initial = memory.count("study.initial", config.initial, minimum=1)
@@ -575,8 +674,9 @@ def _study(
             "a study needs at least one task, one arm and one instance, got "
             f"{len(tasks)}, {len(arms)} and {len(instances)}"
         )
+    _check_episodes(config, tasks, arms)
     for task in tasks:
-        if task.budget <= initial:
+        if task.episode is None and task.budget <= initial:
             raise ConfigurationError(
                 f"study.tasks.{task.label}: budget must exceed study.initial, got "
                 f"{task.budget} <= {initial}"
@@ -595,14 +695,62 @@ def _study(
             Control(c.arm, c.base, c.title, c.expected, tuple(c.tasks))
             for c in controls
         ),
+        secondary=compared,
+        metric=config.metric,
         margin=margin,
         alpha=alpha,
     )
 
 
-def _refuse_odd_pairs(
-    key: str, planned: Sequence[ContrastConfig] | Sequence[ControlConfig]
+def _check_episodes(
+    config: StudyConfig, tasks: Sequence[StudyTask], arms: Sequence[Arm]
 ) -> None:
+    """Refuses arms that a task cannot read, and a metric that means nothing to it."""
+    if config.metric not in METRICS:
+        raise ConfigurationError(
+            f"study.metric must be one of {', '.join(METRICS)}, got {config.metric!r}"
+        )
+    playing = [task.label for task in tasks if task.episode is not None]
+    if playing and len(playing) < len(tasks):
+        raise ConfigurationError(
+            "study.tasks must all be searched or all play their runs themselves, got "
+            f"{playing[0]} beside others"
+        )
+    if playing and config.metric != "regret":
+        raise ConfigurationError(
+            f"study.metric must be regret where tasks play their runs themselves, as "
+            f"{playing[0]} does, got {config.metric!r}"
+        )
+    speeches = {task.episode.speech: None for task in tasks if task.episode is not None}
+    if len(speeches) > 1:
+        raise ConfigurationError(
+            "study.tasks must have one kind of score, got "
+            f"{', '.join(speech.score for speech in speeches)}"
+        )
+    for arm in arms:
+        if bool(playing) != (arm.graded is not None):
+            rule = (
+                "must choose a recall or a compressor" if playing else "must choose no"
+            )
+            what = "" if playing else " recall or compressor, which no task here reads"
+            raise ConfigurationError(f"arm {arm.name} {rule}{what}")
+
+
+#: What names an arm and what it is compared with.
+_Planned = ContrastConfig | ControlConfig | SecondaryConfig
+
+
+def _secondary(config: SecondaryConfig) -> Secondary:
+    if config.measure not in MEASURES:
+        raise ConfigurationError(
+            f"study.secondary: measure must be one of {', '.join(MEASURES)}, got "
+            f"{config.measure!r}"
+        )
+    margin = memory.positive("study.secondary: margin", config.margin)
+    return Secondary(config.arm, config.base, config.title, config.measure, margin)
+
+
+def _refuse_odd_pairs(key: str, planned: Sequence[_Planned]) -> None:
     """Refuses an arm compared with itself, and a pair that is compared twice."""
     seen: list[set[str]] = []
     for one in planned:

@@ -11,8 +11,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
-from experiments.loop import MEASURES
-
 #: Added to a regret before its logarithm is taken; the floor of every regret shown.
 EPSILON = 1e-6
 
@@ -32,6 +30,15 @@ _FLAGS = ("success",)
 
 # What a run that did not finish may lack, and what stands in for it.
 _STAND_INS = {"evaluations": 0, "failures": 0, "success": False}
+
+#: What a run may have been measured by beside its search; ``contracts.MEASURES``.
+MEASURES = (
+    "kept_bytes",
+    "overrating",
+    "distinct_parents",
+    "consistency",
+    "tokens",
+)
 
 #: What a table of runs must have; other columns (where, when, how long) are left out,
 #: but for ``MEASURES``, which it may have.
@@ -187,6 +194,24 @@ def points(
     if not parts:
         return pd.DataFrame(columns=[*KEY, "evaluation", "value"])
     return pd.concat(parts, ignore_index=True)
+
+
+def measured(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Returns a measure as a long table: arm, task, instance, seed, value.
+
+    Blocks in which a run did not finish, or was not measured, are left out whole.
+
+    Raises:
+        ValueError: ``measure`` is unknown.
+    """
+    if measure not in MEASURES:
+        raise ValueError(
+            f"measure must be one of {', '.join(MEASURES)}, got {measure!r}"
+        )
+    table = runs[list(KEY)].copy()
+    table["value"] = runs[measure].where(runs["status"] == "ok")
+    known = table["value"].notna().groupby([table[name] for name in BLOCK])
+    return table[known.transform("all")].reset_index(drop=True)
 
 
 def measures(runs: pd.DataFrame) -> pd.DataFrame:

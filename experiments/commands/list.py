@@ -23,7 +23,16 @@ GROUPS = (
     "diversity",
     "scaling",
     "survival",
+    "ranking",
+    "weights",
+    "descriptors",
+    "bounds",
+    "assignment",
+    "topology",
+    "retention",
     "weighting",
+    "recall",
+    "compressor",
 )
 
 

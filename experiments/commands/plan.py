@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 import os
 from collections import defaultdict
 from pathlib import Path
@@ -87,6 +88,13 @@ def _one(study: Study, folder: Path, workers: int, pilot: int | None) -> bool:
             f"  no contrast can come out BETTER or WORSE: {least_tasks(n_contrasts)} "
             "tasks are needed, or fewer contrasts"
         )
+    if study.secondary and smallest_p(n_tasks) > study.alpha / len(study.secondary):
+        passes = False
+        print(
+            "  no contrast of a measure can come out BETTER or WORSE: "
+            f"{n_tasks} tasks give no p below {smallest_p(n_tasks):.2g}, too much for "
+            f"{len(study.secondary)}"
+        )
     for control in study.controls:
         n = len(control.tasks) or n_tasks
         tested = control.expected in ("worse", "better")
@@ -116,11 +124,12 @@ def _piloted(study: Study, n_seeds: int) -> None:
     for contrast in study.contrasts:
         print(f"  {contrast.title} ({contrast.arm} - {contrast.base})")
         leverage = found[contrast.arm, contrast.base]
-        print(
-            f"    the two laws differ by {leverage.distance:.2%} of probability at most "
-            f"(on {leverage.task}, T {leverage.temperatures[0]:.3g} against "
-            f"{leverage.temperatures[1]:.3g})"
-        )
+        if not math.isnan(leverage.distance):
+            print(
+                f"    the two laws differ by {leverage.distance:.2%} of probability at "
+                f"most (on {leverage.task}, T {leverage.temperatures[0]:.3g} against "
+                f"{leverage.temperatures[1]:.3g})"
+            )
         if leverage.distance < DEAD:
             print("    this dial is dead: no number of runs decides it")
             continue
@@ -182,7 +191,7 @@ def _pilot_values(study: Study, n_seeds: int) -> pd.DataFrame:
                     "task": pilot.tasks[cell.task].label,
                     "instance": cell.instance,
                     "seed": cell.seed,
-                    "value": row["area"],
+                    "value": row[study.metric],
                 }
             )
     return pd.DataFrame(rows)

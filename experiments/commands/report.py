@@ -74,6 +74,12 @@ def written(study: Study, folder: Path, reproduce: str) -> Path:
                 page.Control(c.arm, c.base, c.title, c.expected, c.tasks)
                 for c in study.controls
             ),
+            secondary=tuple(
+                page.Secondary(s.arm, s.base, s.title, s.measure, s.margin)
+                for s in study.secondary
+            ),
+            metric=study.metric,
+            episode=page.Episode(*study.episodes[0].speech) if study.episodes else None,
             margin=study.margin,
             alpha=study.alpha,
             leverage={
@@ -89,6 +95,7 @@ def written(study: Study, folder: Path, reproduce: str) -> Path:
             reproduce=reproduce,
             population=caps.pop() if len(caps) == 1 else None,
             populations=populations,
+            unheated=tuple(arm.name for arm in study.arms if _unheated(arm)),
             plan_hash="" if plan is None else plan.hash,
             code_version=code_version(),
         ),
@@ -102,6 +109,16 @@ def _shared(arm: Arm) -> int:
     settings = arm.settings
     islands = settings.islands if settings.quota else 1
     return -(-settings.capacity // islands)
+
+
+def _unheated(arm: Arm) -> bool:
+    """Returns whether the law of selection of ``arm`` is the same at all temperatures."""
+    population = memory.view([0.0, 0.2, 0.5, 0.6, 0.9, 1.0])
+    laws = [
+        memory.checked_law(arm.settings.selection, population, temperature).tolist()
+        for temperature in (0.01, 10.0)
+    ]
+    return bool(laws[0] == laws[1])
 
 
 def _parameters(study: Study) -> dict[str, tuple[str, ...]]:

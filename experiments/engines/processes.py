@@ -22,6 +22,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -268,6 +269,7 @@ def _work(
     _die_with(lifeline, parent)
     _limit_memory(memory_bytes)
     output = _captured_output()
+    _share_no_lock()
     while True:
         try:
             block: list[Cell] = connection.recv()
@@ -279,6 +281,16 @@ def _work(
             row = computed(study, cell)
             _keep_output(row, output)
             connection.send(row)
+
+
+def _share_no_lock() -> None:
+    """Gives progress bars of libraries a lock of this process.
+
+    The one they would make, for several processes, is left behind where a process is
+    killed, as ours are.
+    """
+    with contextlib.suppress(ImportError):
+        import_module("tqdm").tqdm.set_lock(threading.RLock())
 
 
 def _die_with(lifeline: Connection, parent: int) -> None:

@@ -245,7 +245,7 @@ def label_ends(axes: Axes, ends: Mapping[str, float], arms: Mapping[str, Look]) 
                 (names[arm], float(wanted[index]), arms[arm].colour)
                 for arm, index in zip(members, cluster, strict=True)
             ]
-    placed = _apart(np.array([height for _, height, _ in labels]), gap)
+    placed = apart(np.array([height for _, height, _ in labels]), gap)
     for (name, at, colour), to in zip(labels, placed, strict=True):
         axes.annotate(
             name,
@@ -281,7 +281,7 @@ def _clusters(heights: NDArray[np.float64], gap: float) -> list[list[int]]:
     return clusters
 
 
-def _apart(wanted: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
+def apart(wanted: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
     """Returns heights at least ``gap`` apart, in order, near the wanted ones."""
     order = np.argsort(wanted, kind="stable")
     placed = wanted[order].copy()

@@ -32,6 +32,37 @@ def convergence(task: str, curves: pd.DataFrame) -> str:
     return f"{text}, the lowest, and {worst} at {highest}, the highest."
 
 
+def course(task: str, curves: pd.DataFrame, score: str, trial: str) -> str:
+    """Returns what the curves of a task that plays its runs itself show.
+
+    Args:
+        task: Label of the task.
+        curves: Its curves of the share so far: arm, evaluation, centre.
+        score: Name of the share.
+        trial: Name of a trial, in the singular.
+    """
+    last = curves.sort_values("evaluation").groupby("arm", sort=True).last()
+    order = last["centre"].sort_values(kind="stable", ascending=False)
+    text = (
+        f"{score.capitalize()} so far against {trial}s on {task}. After "
+        f"{last['evaluation'].max():.0f} {trial}s {order.index[0]} is at "
+        f"{percent(float(order.iloc[0]))}"
+    )
+    if len(order) == 1:
+        return f"{text}."
+    lowest = percent(float(order.iloc[-1]))
+    return f"{text}, the highest, and {order.index[-1]} at {lowest}, the lowest."
+
+
+def cost(points: pd.DataFrame, score: str, cost: str) -> str:
+    """Returns where each arm is in the picture of costs: arm, score, cost."""
+    parts = [
+        f"{arm} {percent(float(share))} at {figures(float(spent))}"
+        for arm, share, spent in points.itertuples(index=False)
+    ]
+    return f"{score.capitalize()} against {cost}: {', '.join(parts)}."
+
+
 def control(task: str, curves: pd.DataFrame) -> str:
     """Returns what diversity, temperature and parents did on one task.
 

@@ -17,6 +17,7 @@ from experiments.report.findings import Findings
 from experiments.report.glyph import glyph
 from experiments.report.inputs import PageInput
 from experiments.report.measures import Measure, described
+from experiments.report.primary import Primary, primary
 from experiments.statistics.verdict import Verdict
 
 Row = dict[str, object]
@@ -30,7 +31,7 @@ def answers(page_input: PageInput, findings: Findings) -> Mapping[str, list[Row]
         tasks=False,
     )
     found: dict[str, list[Row]] = {}
-    shown = measures(findings)
+    shown, spoken = measures(findings), speech(page_input)
     for plan, verdict in zip(page_input.contrasts, findings.verdicts, strict=True):
         said = answer(plan.title, verdict)
         block: Row = {
@@ -38,10 +39,12 @@ def answers(page_input: PageInput, findings: Findings) -> Mapping[str, list[Row]
             "named": not (plan.arm in said.sentence and plan.base in said.sentence),
             "outcome": verdict.outcome.lower(),
             "glyph": glyph(verdict, limit, page_input.margin),
-            **_effect(verdict),
+            **_effect(verdict, spoken),
             "arm": plan.arm,
             "base": plan.base,
-            "exceptions": sentences.exceptions(verdict, page_input.margin),
+            "exceptions": sentences.exceptions(
+                verdict, page_input.margin, spoken.change
+            ),
             "why": sentences.why(
                 verdict,
                 findings.dials,
@@ -56,27 +59,32 @@ def answers(page_input: PageInput, findings: Findings) -> Mapping[str, list[Row]
     return found
 
 
-def scale(findings: Findings) -> str:
+def speech(page_input: PageInput) -> Primary:
+    """Returns how the page speaks of its primary metric."""
+    return primary(page_input.metric, page_input.margin, page_input.episode)
+
+
+def scale(page_input: PageInput, findings: Findings) -> str:
     """Returns how far apart the arms of the study are at all, in one sentence."""
-    runs = findings.tables.runs
+    spoken, runs = speech(page_input), findings.tables.runs
     runs = runs[runs["status"] == "ok"]
-    means = runs.groupby(["arm", "task"])["area"].mean().groupby("arm").mean()
-    areas = {str(arm): float(area) for arm, area in means.items()}
-    if len(areas) < 2:
+    means = runs.groupby(["arm", "task"])[spoken.metric].mean().groupby("arm").mean()
+    found = {str(arm): float(mean) for arm, mean in means.items()}
+    if len(found) < 2:
         return ""
-    best, worst = min(areas, key=areas.__getitem__), max(areas, key=areas.__getitem__)
+    best, worst = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
     return (
-        f"For scale: regret of {best}, the best arm here, is "
-        f"{words.change(areas[best] - areas[worst])} than that of {worst}, the worst."
+        f"For scale: {spoken.thing} of {best}, the best arm here, is "
+        f"{spoken.change(found[best] - found[worst])} than that of {worst}, the worst."
     )
 
 
-def _effect(verdict: Verdict) -> Row:
+def _effect(verdict: Verdict, spoken: Primary) -> Row:
     """Returns an effect and its interval in words; failed runs alone are no effect."""
     if sentences.nothing_ran(verdict):
         return {"effect": "unknown", "interval": words.NONE}
-    interval = words.changes(verdict.comparison.tasks_random)
-    return {"effect": words.change(verdict.effect), "interval": interval}
+    interval = spoken.changes(verdict.comparison.tasks_random)
+    return {"effect": spoken.change(verdict.effect), "interval": interval}
 
 
 def numbers(page_input: PageInput, findings: Findings) -> list[Row]:
@@ -110,6 +118,7 @@ def sensitivity(page_input: PageInput, findings: Findings) -> list[Row]:
     if not findings.n_failed:
         return []
     rows: list[Row] = []
+    spoken = speech(page_input)
     for plan, verdict in zip(page_input.contrasts, findings.verdicts, strict=True):
         other = verdict.sensitivity
         row: Row = {"title": plan.title, "with_failed": verdict.words}
@@ -119,8 +128,8 @@ def sensitivity(page_input: PageInput, findings: Findings) -> list[Row]:
         else:
             found = other.comparison
             row["without"] = other.words
-            row["effect"] = words.change(found.effect)
-            row["interval"] = words.changes(found.tasks_random)
+            row["effect"] = spoken.change(found.effect)
+            row["interval"] = spoken.changes(found.tasks_random)
             row["left_out"] = words.several(found.n_left_out, "pair")
         rows.append(row)
     return rows
@@ -129,7 +138,7 @@ def sensitivity(page_input: PageInput, findings: Findings) -> list[Row]:
 def controls(page_input: PageInput, findings: Findings) -> list[Row]:
     """Returns a block a control."""
     pairs = zip(page_input.controls, findings.controls, strict=True)
-    shown = measures(findings)
+    shown, spoken = measures(findings), speech(page_input)
     return [
         {
             "title": plan.title,
@@ -139,7 +148,7 @@ def controls(page_input: PageInput, findings: Findings) -> list[Row]:
             "text": sentences.control(
                 checked.verdict, checked.expected, passed=checked.passed
             ),
-            **_effect(checked.verdict),
+            **_effect(checked.verdict, spoken),
             "measured": sentences.measured(
                 shown, findings.measured, plan.arm, plan.base
             ),
@@ -147,6 +156,28 @@ def controls(page_input: PageInput, findings: Findings) -> list[Row]:
         }
         for plan, checked in pairs
     ]
+
+
+def secondary(page_input: PageInput, findings: Findings) -> list[Row]:
+    """Returns a block a contrast of a measure."""
+    rows: list[Row] = []
+    for plan, verdict in zip(page_input.secondary, findings.secondary, strict=True):
+        measure = described(plan.measure)
+        row: Row = {"arm": plan.arm, "base": plan.base, "measure": measure.title}
+        row |= {"title": plan.title, "margin": measure.size(plan.margin)}
+        if verdict is None:
+            nothing = {"answer": None, "effect": "unknown", "interval": words.NONE}
+            rows.append(row | nothing)
+            continue
+        rows.append(
+            row
+            | {
+                "answer": answer(plan.title, verdict),
+                "effect": measure.change(verdict.effect),
+                "interval": measure.changes(verdict.comparison.tasks_random),
+            }
+        )
+    return rows
 
 
 def swatches(page_input: PageInput, findings: Findings) -> Mapping[str, Row]:
@@ -164,9 +195,9 @@ def measures(findings: Findings) -> Mapping[str, Measure]:
     """Returns what was measured beside the search and is not the same in all arms."""
     shown = {}
     for name, means in findings.measured.items():
-        measure = described(str(name))
-        if means.map(measure.text).nunique() > 1:
-            shown[str(name)] = measure
+        measure = described(name)
+        if len(dict.fromkeys(map(measure.text, means.values()))) > 1:
+            shown[name] = measure
     return shown
 
 
@@ -174,6 +205,7 @@ def arms(page_input: PageInput, findings: Findings) -> list[Row]:
     """Returns a row an arm: what it is, how it stands and what its dials did."""
     rows: list[Row] = []
     shown, measured = measures(findings), findings.measured
+    spoken = speech(page_input)
     for arm, one in zip(page_input.arms, findings.standings, strict=True):
         dial = findings.dials[arm.name]
         behaviour = dial.behaviour
@@ -183,8 +215,8 @@ def arms(page_input: PageInput, findings: Findings) -> list[Row]:
             "name": arm.name,
             "description": arm.description,
             "group": arm.group,
-            "order": one.area,
-            "area": words.signed(one.area),
+            "order": one.primary,
+            "primary": spoken.mean(one.primary),
             "iqm": words.figures(one.iqm),
             "iqm_interval": f"{words.figures(one.interval.low)} to "
             f"{words.figures(one.interval.high)}",
@@ -197,15 +229,15 @@ def arms(page_input: PageInput, findings: Findings) -> list[Row]:
             "difference": "\u2013",
             "interval": "\u2013",
             "measures": [
-                measure.text(float(measured.loc[arm.name, name]))
+                measure.text(measured[name][arm.name])
                 for name, measure in shown.items()
             ],
         }
         if not ran:
             row |= {"dead": "No run finished.", "bounds": words.NONE}
         if one.comparison is not None:
-            row["difference"] = words.change(one.comparison.effect)
-            row["interval"] = words.changes(one.comparison.tasks_random)
+            row["difference"] = spoken.change(one.comparison.effect)
+            row["interval"] = spoken.changes(one.comparison.tasks_random)
         rows.append(row)
     return rows
 
@@ -255,30 +287,53 @@ def coverage(
     return rows
 
 
+def score_titles(page_input: PageInput, findings: Findings) -> list[str]:
+    """Returns the heads of the columns of scores."""
+    more = [measure.title for measure in measures(findings).values()]
+    spoken = speech(page_input)
+    if spoken.played:
+        return [f"{spoken.title}, mean", "median", "interquartile mean", *more]
+    return [
+        "Area, mean",
+        "Final regret, mean",
+        *("median", "interquartile mean", "Optimum reached", "95 % Wilson interval"),
+        *("Expected evaluations to reach it", *more),
+    ]
+
+
 def scores(page_input: PageInput, findings: Findings) -> list[Row]:
-    """Returns a row a task and arm."""
+    """Returns a row a task and arm, its cells as ``score_titles`` says."""
     found = findings.scores.set_index(["task", "arm"])
-    shown, measured = measures(findings), findings.measures.set_index(["task", "arm"])
+    shown, spoken = measures(findings), speech(page_input)
+    measured: Any = findings.measures.set_index(["task", "arm"])
     rows: list[Row] = []
     for task in page_input.tasks:
         for arm in page_input.arms:
             score: Any = found.loc[(task, arm.name)]
-            low, high = score["success_low"], score["success_high"]
-            cost = score["expected_running_time"]
-            rows.append(
-                {
-                    "task": task,
-                    "arm": arm.name,
-                    "area": words.signed(score["area_mean"]),
-                    "regret": words.figures(score["regret_median"]),
-                    "regret_iqm": words.figures(score["regret_iqm"]),
-                    "success": f"{score['successes']:.0f} of {score['n']:.0f}",
-                    "rate": f"{words.percent(low)} to {words.percent(high)}",
-                    "cost": f"{cost:,.0f}" if math.isfinite(cost) else "never",
-                    "measures": [
-                        measure.text(float(measured.loc[(task, arm.name), name]))
-                        for name, measure in shown.items()
-                    ],
-                }
+            cells = (
+                [spoken.mean(score[f"regret_{kind}"]) for kind in _MIDDLES]
+                if spoken.played
+                else _searched(score)
             )
+            cells += [
+                measure.text(float(measured.loc[(task, arm.name), name]))
+                for name, measure in shown.items()
+            ]
+            rows.append({"task": task, "arm": arm.name, "cells": cells})
     return rows
+
+
+_MIDDLES = ("mean", "median", "iqm")
+
+
+def _searched(score: Any) -> list[str]:  # noqa: ANN401
+    """Returns the scores of a task that is searched and an arm, in words."""
+    low, high = score["success_low"], score["success_high"]
+    cost = score["expected_running_time"]
+    return [
+        words.signed(score["area_mean"]),
+        *[words.figures(score[f"regret_{kind}"]) for kind in _MIDDLES],
+        f"{score['successes']:.0f} of {score['n']:.0f}",
+        f"{words.percent(low)} to {words.percent(high)}",
+        f"{cost:,.0f}" if math.isfinite(cost) else "never",
+    ]

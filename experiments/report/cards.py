@@ -17,6 +17,8 @@ from experiments.figures import (
     contrasts,
     control,
     convergence,
+    cost,
+    course,
     profile,
     runtime,
     style,
@@ -24,7 +26,9 @@ from experiments.figures import (
 from experiments.figures.lines import banded
 from experiments.report import alternatives
 from experiments.report.findings import TARGETS, Findings
-from experiments.report.inputs import PageInput
+from experiments.report.inputs import Episode, PageInput
+from experiments.report.measures import described
+from experiments.report.primary import primary
 from experiments.report.words import figures, several
 
 Looks = Mapping[str, style.Look]
@@ -70,9 +74,10 @@ def budgets(page_input: PageInput, findings: Findings) -> str:
     """Returns how many evaluations a run had: 500 evaluations, 300 to 500 evaluations."""
     spent = findings.regret.groupby("task", sort=True)["evaluation"].max()
     least = int(spent.min()) if len(spent) else page_input.budget
+    trial = "evaluation" if page_input.episode is None else page_input.episode.trial
     if least >= page_input.budget:
-        return several(page_input.budget, "evaluation")
-    return f"{least} to {several(page_input.budget, 'evaluation')}"
+        return several(page_input.budget, trial)
+    return f"{least} to {several(page_input.budget, trial)}"
 
 
 def named(page_input: PageInput, findings: Findings) -> tuple[contrasts.Named, ...]:
@@ -90,6 +95,8 @@ def cards(page_input: PageInput, findings: Findings) -> list[Card]:
         made.append(_forests(page_input, findings))
     if not findings.finished:
         return made
+    if page_input.episode is not None:
+        return [*made, *_of_trials(page_input, findings, page_input.episode)]
     by_group = _by_group(page_input, findings)
     captions = _captions(page_input, findings)
     tasks = _tasks(page_input, findings)
@@ -105,6 +112,52 @@ def cards(page_input: PageInput, findings: Findings) -> list[Card]:
         )
         made.append(Card(name, question, captions[name], facets))
     return made
+
+
+def _of_trials(
+    page_input: PageInput, findings: Findings, episode: Episode
+) -> list[Card]:
+    """Returns the figures of tasks that play their runs themselves."""
+    captions = _captions(page_input, findings)
+    tasks = _tasks(page_input, findings)
+    facets = tuple(
+        Facet(
+            title, findings.groups[title], _course(findings, tasks, episode, index, of)
+        )
+        for index, (title, of) in enumerate(_by_group(page_input, findings).items())
+    )
+    made = [Card("course", course.QUESTION, captions["course"], facets)]
+    costs = findings.costs
+    if not costs.empty:
+        figure = cost.figure(costs, _coloured(page_input), _costs(episode))
+        label = alternatives.cost(costs, *_costs(episode))
+        panels = (_inline(figure, "cost", label),)
+        made.append(
+            Card("cost", cost.QUESTION, captions["cost"], (Facet("", (), panels),))
+        )
+    return made
+
+
+def _coloured(page_input: PageInput) -> Looks:
+    """Returns a look of every arm, none as context."""
+    return style.looks([arm.name for arm in page_input.arms])
+
+
+def _costs(episode: Episode) -> tuple[str, str]:
+    """Returns the names of the axes of the figure of costs."""
+    return episode.score, described("tokens").title.lower()
+
+
+def _course(
+    findings: Findings, tasks: tuple[str, ...], episode: Episode, index: int, of: Looks
+) -> tuple[Markup, ...]:
+    drawn = []
+    for place, task in enumerate(tasks):
+        mine = _of_task(findings.course, task)
+        figure = course.panel(mine, task, of, episode.score, episode.trial)
+        label = alternatives.course(task, _highlighted(mine, of), *episode[:2])
+        drawn.append(_inline(figure, f"course-{index}-{place}", label))
+    return tuple(drawn)
 
 
 def save(page_input: PageInput, findings: Findings, folder: Path) -> None:
@@ -239,26 +292,38 @@ def _captions(page_input: PageInput, findings: Findings) -> Mapping[str, str]:
     )
     if findings.n_failed:
         band += "; runs that failed are left out"
+    along = (
+        "The mean of the logarithm along a curve is the primary metric."
+        if page_input.metric == "area"
+        else "The primary metric is regret at the end, and its mean no geometric one."
+    )
     context = any(look.context for of in facets for look in of.values())
     grey = " Grey: the other arms of the study." if context else ""
-    percent = f"{100.0 * (10.0**page_input.margin - 1.0):.0f} %"
+    spoken = primary(page_input.metric, page_input.margin, page_input.episode)
     pointwise = band.replace("of the mean over runs", "of runs within tasks")
     pointwise = pointwise.replace("are left out", "count as the worst")
     return {
         "contrasts": (
-            "Difference of the primary metric, mean log10 regret, arm minus base: left "
-            "of zero the arm is better; 0.3 is a factor of two. Line: 95 % interval for "
+            f"Difference of the primary metric, {spoken.unit}. Line: 95 % interval for "
             "tasks like these (t interval of task means), the one that decides; an arrow "
             "where it leaves the picture. Pale bar: 95 % interval for these very tasks "
-            "(bootstrap of pairs). Grey band: the margin, "
-            f"\u00b1{figures(page_input.margin)} or {percent} of regret, inside which a "
+            f"(bootstrap of pairs). Grey band: the margin, {spoken.inside}, inside which a "
             f"difference does not matter. Hollow: undecided. {size}."
         ),
         "convergence": (
             "Regret = 1 \u2212 best score so far, geometric mean of runs; lower is "
             "better. Both axes are logarithmic, and each task has a y axis of its own. "
-            "The mean of the logarithm along a curve is the primary metric. "
-            f"{size}; {band}.{grey}"
+            f"{along} {size}; {band}.{grey}"
+        ),
+        "course": (
+            f"Share of the {spoken.trial}s so far that went right, mean of runs; higher is "
+            "better. At the end of a run it is the primary metric. The x axis is "
+            f"logarithmic, and each task has a y axis of its own. {size}; {band}.{grey}"
+        ),
+        "cost": (
+            f"Mean of tasks of {spoken.thing} (higher is better) against "
+            f"{described('tokens').title.lower()} (fewer is cheaper; logarithmic). {size}; "
+            "no interval."
         ),
         "control": (
             "Top: diversity D of the population. Middle: temperature T of selection, "
@@ -308,6 +373,16 @@ def _drawings(page_input: PageInput, findings: Findings) -> Mapping[str, Figure]
         def asked(question: str, title: str = title) -> str:
             return f"{title}: {question}" if title else question
 
+        if page_input.episode is not None:
+            drawn[f"course{end}"] = course.figure(
+                findings.course,
+                tasks,
+                of,
+                page_input.episode[:2],
+                captions["course"],
+                asked(course.QUESTION),
+            )
+            continue
         drawn[f"convergence{end}"] = convergence.figure(
             findings.regret,
             tasks,
@@ -329,4 +404,8 @@ def _drawings(page_input: PageInput, findings: Findings) -> Mapping[str, Figure]
             captions["runtime"],
             asked(runtime.QUESTION),
         )
+    if page_input.episode is not None and not findings.costs.empty:
+        names = _costs(page_input.episode)
+        coloured = _coloured(page_input)
+        drawn["cost"] = cost.figure(findings.costs, coloured, names, captions["cost"])
     return drawn

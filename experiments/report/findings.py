@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ import pandas as pd
 from experiments import table
 from experiments.figures import control, profile
 from experiments.report.inputs import EXPECTED, PageInput
+from experiments.report.measures import described
 from experiments.statistics.aggregate import (
     NO_INTERVAL,
     Behaviour,
@@ -37,6 +38,9 @@ from experiments.statistics.verdict import Verdict
 
 #: Targets of the runtime picture: these regrets, fixed for all tasks and studies.
 TARGETS = np.geomspace(0.8, 1e-3, 30)
+
+#: Factor between the costs of arms from which a picture of them says something.
+COSTLIER = 1.25
 
 #: The most arms that are highlighted where no contrast says which.
 MOST_HIGHLIGHTED = 6
@@ -62,7 +66,7 @@ class Standing(NamedTuple):
 
     Attributes:
         name: Its name.
-        area: Primary metric, mean of task means.
+        primary: Primary metric, mean of task means.
         iqm: Interquartile mean of final unit scores.
         interval: That of ``iqm``, a bootstrap of runs within tasks.
         successes: Runs that reached the optimum.
@@ -71,7 +75,7 @@ class Standing(NamedTuple):
     """
 
     name: str
-    area: float
+    primary: float
     iqm: float
     interval: Interval
     successes: int
@@ -87,12 +91,14 @@ class Findings:
         tables: The tidy tables.
         verdicts: One for each planned contrast, failed runs counting as worst.
         controls: One for each control.
+        secondary: One for each contrast of a measure; ``None`` where no pair was measured.
         dials: What the dials of each arm did.
         standings: The arms over all tasks, in the order of the study.
         scores: Scores of every task and arm.
         measures: Means of what else was measured, of every task and arm.
         groups: The arms that are highlighted together, by the title of their group.
         regret: Curves of log10 regret.
+        course: Curves of the score so far, for tasks that play their runs themselves.
         control: Curves of dials, with a column ``quantity``; parents as shares.
         profile: Performance profile: arm, regret, share, low, high.
         runtime: Runtime ECDF: arm, evaluation, share.
@@ -101,20 +107,41 @@ class Findings:
     tables: table.Tables
     verdicts: tuple[Verdict, ...]
     controls: tuple[Checked, ...]
+    secondary: tuple[Verdict | None, ...]
     dials: Mapping[str, Dial]
     standings: tuple[Standing, ...]
     scores: pd.DataFrame
     measures: pd.DataFrame
     groups: Mapping[str, tuple[str, ...]]
     regret: pd.DataFrame
+    course: pd.DataFrame
     control: pd.DataFrame
     profile: pd.DataFrame
     runtime: pd.DataFrame
 
     @property
-    def measured(self) -> pd.DataFrame:
-        """Means of each measure by arm, each task counting once."""
-        return self.measures.drop(columns="task").groupby("arm", sort=True).mean()
+    def measured(self) -> Mapping[str, Mapping[str, float]]:
+        """Mean of each measure by its name and arm, each task counting once."""
+        means = self.measures.drop(columns="task").groupby("arm", sort=True).mean()
+        return {
+            str(name): dict(zip(map(str, means.index), column.tolist(), strict=True))
+            for name, column in means.items()
+        }
+
+    @property
+    def costs(self) -> pd.DataFrame:
+        """Mean score and tokens of each arm, a row each: arm, score, cost.
+
+        Empty where tokens were not measured, or are nearly the same for all arms.
+        """
+        tokens = self.measured.get("tokens", {})
+        known = [number for number in tokens.values() if number > 0.0]
+        if not known or max(known) < COSTLIER * min(known):
+            return pd.DataFrame(columns=["arm", "score", "cost"])
+        rows = [
+            (one.name, 1.0 - one.primary, tokens[one.name]) for one in self.standings
+        ]
+        return pd.DataFrame(rows, columns=["arm", "score", "cost"])
 
     @property
     def n_failed(self) -> int:
@@ -136,8 +163,8 @@ def find(page_input: PageInput, tables: table.Tables) -> Findings:
     """Returns all that the page shows, from tidy tables."""
     runs, trajectories = tables
     generator = partial(keyed, page_input.name)
-    values = table.values(runs)
-    known = table.values(runs, failed="missing")
+    values = table.values(runs, page_input.metric)
+    known = table.values(runs, page_input.metric, failed="missing")
     standings = _standings(page_input, runs)
     groups = page_input.groups or _exploratory_groups(page_input, standings)
     shown = list(dict.fromkeys(arm for group in groups.values() for arm in group))
@@ -169,16 +196,42 @@ def find(page_input: PageInput, tables: table.Tables) -> Findings:
             )
             for plan in page_input.controls
         ),
+        secondary=_secondary(page_input, runs),
         dials=_dials(page_input, tables),
         standings=standings,
         scores=_scores(runs),
         measures=table.measures(runs),
         groups=groups,
         regret=_curves(page_input, trajectories, "log_regret"),
+        course=_course(page_input, trajectories),
         control=_control(page_input, of_shown),
         profile=_profile(page_input, runs),
         runtime=_runtime(tables),
     )
+
+
+def _secondary(page_input: PageInput, runs: pd.DataFrame) -> tuple[Verdict | None, ...]:
+    """Returns the verdicts of contrasts of measures, one family over all measures.
+
+    Each is tested at a level shared out evenly over the family (Bonferroni), which needs
+    no test of one measure to know those of another.
+    """
+    found: list[Verdict | None] = []
+    for plan in page_input.secondary:
+        pair = runs[runs["arm"].isin(plan[:2])]
+        values = table.measured(pair, plan.measure)
+        if values.empty:
+            found.append(None)
+            continue
+        found += verdicts(
+            values,
+            [plan],
+            margin=plan.margin,
+            alpha=page_input.alpha / len(page_input.secondary),
+            lower_is_better=described(plan.measure).lower_is_better,
+            generator=partial(keyed, page_input.name, plan.measure),
+        )
+    return tuple(found)
 
 
 def keyed(*names: str) -> np.random.Generator:
@@ -200,12 +253,26 @@ def _curves(
     return curves(points, rng, resamples=400)
 
 
+def _course(page_input: PageInput, trajectories: pd.DataFrame) -> pd.DataFrame:
+    """Returns the share of the trials so far that went right.
+
+    The trajectory holds the share of all trials of a run, which never falls.
+    """
+    points = table.points(trajectories, "best", at_most=32)
+    if page_input.episode is not None:
+        last = points.groupby("task")["evaluation"].transform("max")
+        points["value"] *= last / points["evaluation"]
+    return curves(points, keyed(page_input.name, "curves", "course"), resamples=400)
+
+
 def _control(page_input: PageInput, trajectories: pd.DataFrame) -> pd.DataFrame:
     parts = [
         _curves(page_input, trajectories, quantity).assign(quantity=quantity)
         for quantity in control.QUANTITIES
     ]
     whole = pd.concat(parts, ignore_index=True)
+    heat = whole["quantity"].isin(("temperature", "floor", "ceiling"))
+    whole = whole[~(heat & whole["arm"].isin(page_input.unheated))]
     parents = whole["quantity"] == "effective_parents"
     sizes = _room(page_input, whole)
     for column in ("centre", "low", "high"):
@@ -228,7 +295,10 @@ def _sizes(
 
 
 def _dials(page_input: PageInput, tables: table.Tables) -> Mapping[str, Dial]:
-    found = behaviours(*tables)
+    found = {
+        arm: _unheated(behaviour) if arm in page_input.unheated else behaviour
+        for arm, behaviour in behaviours(*tables).items()
+    }
     parents = {
         str(arm): _parents(rows, page_input.population)
         for arm, rows in tables.trajectories.groupby("arm", sort=True)
@@ -237,6 +307,18 @@ def _dials(page_input: PageInput, tables: table.Tables) -> Mapping[str, Dial]:
         arm: Dial(behaviour, *parents.get(arm, (NO_INTERVAL, False)))
         for arm, behaviour in found.items()
     }
+
+
+def _unheated(arm: Behaviour) -> Behaviour:
+    """Returns what the dials of an arm did whose selection reads no temperature."""
+    return replace(
+        arm,
+        temperature_low=math.nan,
+        temperature_high=math.nan,
+        minimum_share=0.0,
+        maximum_share=0.0,
+        tasks={task: _unheated(one) for task, one in arm.tasks.items()},
+    )
 
 
 def _parents(
@@ -259,7 +341,7 @@ def _parents(
 
 
 def _standings(page_input: PageInput, runs: pd.DataFrame) -> tuple[Standing, ...]:
-    values = table.values(runs)
+    values = table.values(runs, page_input.metric)
     by_task = values.groupby(["arm", "task"])["value"].mean()
     means = by_task.groupby("arm").mean()
     scores = table.values(runs, "regret")
@@ -279,7 +361,7 @@ def _standings(page_input: PageInput, runs: pd.DataFrame) -> tuple[Standing, ...
         standings.append(
             Standing(
                 name=name,
-                area=float(means.loc[name]),
+                primary=float(means.loc[name]),
                 iqm=float(iqm),
                 interval=Interval(float(low), float(high)),
                 successes=int(successes.loc[name]),
@@ -297,7 +379,7 @@ def _exploratory_groups(
     names = [arm.name for arm in page_input.arms]
     if len(names) <= MOST_HIGHLIGHTED:
         return {"": tuple(names)}
-    ranked = [one.name for one in sorted(standings, key=lambda one: one.area)]
+    ranked = [one.name for one in sorted(standings, key=lambda one: one.primary)]
     chosen = [names[0], *ranked[: MOST_HIGHLIGHTED - 2], ranked[-1]]
     return {"": tuple(name for name in names if name in chosen)}
 

@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 from experiments.statistics.control import Expected
 
+#: Primary metrics: mean log10 regret over a run, or the regret at its end.
+METRICS = ("area", "regret")
+
 #: What a control may be expected to come out as.
 EXPECTED: Mapping[str, Expected] = {
     "same": Expected.SAME,
@@ -42,6 +45,24 @@ class Contrast(NamedTuple):
     group: str = ""
 
 
+class Secondary(NamedTuple):
+    """A planned contrast of a measure beside the primary metric.
+
+    Attributes:
+        arm: Name of the arm.
+        base: Name of what it is compared with.
+        title: What it asks.
+        measure: Name of the measure.
+        margin: Smallest difference that matters, in its units.
+    """
+
+    arm: str
+    base: str
+    title: str
+    measure: str
+    margin: float
+
+
 class Control(NamedTuple):
     """A contrast whose answer is known.
 
@@ -58,6 +79,20 @@ class Control(NamedTuple):
     title: str
     expected: str
     tasks: tuple[str, ...] = ()
+
+
+class Episode(NamedTuple):
+    """How to speak of tasks that play their runs themselves.
+
+    Attributes:
+        score: Name of their score, which is 1 - regret, such as "accuracy".
+        trial: Name of what a run is so many of, in the singular, such as "question".
+        meaning: What the score is, a clause.
+    """
+
+    score: str
+    trial: str
+    meaning: str
 
 
 class Population(NamedTuple):
@@ -99,11 +134,14 @@ class PageInput:
         reproduce: Command that makes the page again.
         contrasts: Its planned contrasts, one family.
         controls: Its controls, tested apart.
-        margin: Smallest difference that matters, in units of the primary metric, the
-            mean of log10 regret.
+        secondary: Its contrasts of measures, a family of their own.
+        metric: The primary metric, one of ``METRICS``.
+        episode: How to speak of tasks that play their runs themselves, if these do.
+        margin: Smallest difference that matters, in units of the primary metric.
         alpha: Chance of any false BETTER or WORSE in the family.
         leverage: That of some contrasts, by arm and base.
         deviations: What differs from the registered plan, a line each.
+        unheated: Arms whose law of selection does not depend on a temperature.
         parameters: Lines "key = value" of what an arm does not share with all others.
         population: Cap of the population, if it is one number and there are no islands.
         populations: The populations of the arms, where that is not so; may be empty.
@@ -112,9 +150,10 @@ class PageInput:
 
     Raises:
         ValueError: There is no arm, task or evaluation, a name is there twice, a
-            contrast, control, leverage, population or parameter names an arm that the study does not
-            have, a control names such a task or expects something unknown, or ``margin``,
-            ``alpha`` or a leverage is out of range.
+            contrast, control, leverage, population or parameter names an arm that the
+            study does not have, a control names such a task or expects something unknown,
+            ``metric`` is unknown or none of episodes, or ``margin``, ``alpha`` or a
+            leverage is out of range.
     """
 
     name: str
@@ -126,10 +165,14 @@ class PageInput:
     reproduce: str
     contrasts: tuple[Contrast, ...] = ()
     controls: tuple[Control, ...] = ()
+    secondary: tuple[Secondary, ...] = ()
+    metric: str = "area"
+    episode: Episode | None = None
     margin: float = 0.05
     alpha: float = 0.05
     leverage: Mapping[tuple[str, str], Leverage] = field(default_factory=dict)
     deviations: tuple[str, ...] = ()
+    unheated: tuple[str, ...] = ()
     parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     population: int | None = None
     populations: Mapping[str, Population] = field(default_factory=dict)
@@ -148,8 +191,10 @@ class PageInput:
         named = {
             "contrasts": [name for plan in self.contrasts for name in plan[:2]],
             "controls": [name for plan in self.controls for name in plan[:2]],
+            "secondary": [name for plan in self.secondary for name in plan[:2]],
             "leverage": [name for pair in self.leverage for name in pair],
             "populations": list(self.populations),
+            "unheated": list(self.unheated),
             "parameters": list(self.parameters),
         }
         for field_name, mentioned in named.items():
@@ -158,6 +203,12 @@ class PageInput:
                     raise ValueError(
                         f"{field_name} must name arms of the study, got {name!r}"
                     )
+        if self.metric not in METRICS:
+            raise ValueError(
+                f"metric must be one of {', '.join(METRICS)}, got {self.metric!r}"
+            )
+        if self.episode is not None and self.metric != "regret":
+            raise ValueError(f"metric must be regret of episodes, got {self.metric!r}")
         for control in self.controls:
             _check_control(control, self.tasks)
         if self.budget < 1 or self.n_seeds < 1:

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from experiments.report.words import MINUS, NONE, figures, percent
+from experiments.report.words import MINUS, NONE, figures, percent, points
+from experiments.statistics.aggregate import Interval
 
 
 class Measure(NamedTuple):
@@ -16,11 +17,36 @@ class Measure(NamedTuple):
         title: Head of its column.
         text: Its values in words.
         meaning: What it is, in one sentence.
+        lower_is_better: Direction; higher is better else.
+        amount: Its differences in words, without their sign; those of shares are points,
+            because a per cent of a per cent is neither.
     """
 
     title: str
     text: Callable[[float], str]
     meaning: str
+    lower_is_better: bool = True
+    amount: Callable[[float], str] | None = None
+
+    def size(self, difference: float) -> str:
+        """Returns how large a difference is, in words."""
+        return (self.amount or self.text)(abs(difference))
+
+    def change(self, difference: float) -> str:
+        """Returns a difference in words: 3 points higher, 12 kB lower."""
+        if math.isnan(difference):
+            return NONE
+        if difference == 0.0:
+            return "the same"
+        way = "lower" if difference < 0.0 else "higher"
+        return f"{self.size(difference)} {way}"
+
+    def changes(self, interval: Interval) -> str:
+        """Returns an interval of differences in words."""
+        if math.isnan(interval.low):
+            return NONE
+        low, high = self.change(interval.low), self.change(interval.high)
+        return low if low == high else f"{low} to {high}"
 
 
 def quantity(value: float) -> str:
@@ -50,15 +76,30 @@ MEASURES: Mapping[str, Measure] = {
         "Bytes of all records that the memory has not forgotten at the end of a run, "
         "alive or not.",
     ),
+    "overrating": Measure(
+        "Overrating of parents",
+        lambda error: f"{MINUS if error < 0.0 else ''}{points(error)}",
+        "How much better the selected looked than they were, mean of selections; a point "
+        "is a hundredth of the way from a random text to the optimum.",
+    ),
+    "distinct_parents": Measure(
+        "Different parents",
+        percent,
+        "Different solutions selected, per selection: 100 % if none was selected twice.",
+        lower_is_better=False,
+        amount=points,
+    ),
     "consistency": Measure(
         "Consistency",
         percent,
         "How often the same question asked again has the same answer.",
+        lower_is_better=False,
+        amount=points,
     ),
     "tokens": Measure(
         "Tokens",
         quantity,
-        "Tokens of what is given to the model, mean over the questions of a run.",
+        "Tokens of what the memory gives to the model, mean of the trials of a run.",
     ),
 }
 

@@ -19,18 +19,22 @@ from experiments.report.inputs import (
     Arm,
     Contrast,
     Control,
+    Episode,
     Leverage,
     PageInput,
     Population,
+    Secondary,
 )
 
 __all__ = [
     "Arm",
     "Contrast",
     "Control",
+    "Episode",
     "Leverage",
     "PageInput",
     "Population",
+    "Secondary",
     "html",
     "write",
 ]
@@ -88,6 +92,10 @@ def html(page_input: PageInput, findings: Findings) -> str:
         dark=style.variables(dark=True),
         answers=blocks.answers(page_input, findings),
         controls=blocks.controls(page_input, findings),
+        secondary=blocks.secondary(page_input, findings),
+        secondary_level=words.figures(
+            100.0 * (1.0 - page_input.alpha / max(1, len(page_input.secondary)))
+        ),
         numbers=blocks.numbers(page_input, findings),
         sensitivity=blocks.sensitivity(page_input, findings),
         finished=sentences.failures(
@@ -101,12 +109,11 @@ def html(page_input: PageInput, findings: Findings) -> str:
         cards=cards.cards(page_input, findings),
         coverage=blocks.coverage(page_input, findings),
         scores=blocks.scores(page_input, findings),
+        score_titles=blocks.score_titles(page_input, findings),
+        primary=blocks.speech(page_input),
         budgets=cards.budgets(page_input, findings),
         n_pairs=findings.n_pairs,
-        margin=words.figures(page_input.margin),
-        margin_factor=f"{10.0**page_input.margin:.2f}",
-        scale=blocks.scale(findings),
-        margin_change=words.change(page_input.margin).removesuffix(" higher"),
+        scale=blocks.scale(page_input, findings),
         level=words.figures(100.0 * (1.0 - page_input.alpha)),
         inner_level=words.figures(100.0 * (1.0 - 2.0 * page_input.alpha)),
         dead_leverage=words.fine(sentences.DEAD_LEVERAGE),

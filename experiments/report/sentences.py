@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-
-import pandas as pd
+from collections.abc import Callable, Mapping, Sequence
 
 from experiments.report.findings import Dial
 from experiments.report.inputs import Leverage
@@ -142,29 +140,39 @@ def why(
 
 
 def measured(
-    measures: Mapping[str, Measure], means: pd.DataFrame, arm: str, base: str
+    measures: Mapping[str, Measure],
+    means: Mapping[str, Mapping[str, float]],
+    arm: str,
+    base: str,
 ) -> str:
-    """Returns what else two arms were measured by: "Memory kept 7 kB against 98 kB."
+    """Returns what else two arms were measured by, such as "Tokens 7 against 98.".
 
     Args:
         measures: The measures to speak of, by name.
-        means: Their means, a row an arm.
+        means: Their means, by name and arm.
         arm: Name of the arm.
         base: Name of its base.
     """
     said = []
     for name, measure in measures.items():
-        one, other = (measure.text(float(means.loc[who, name])) for who in (arm, base))
+        one, other = (measure.text(means[name][who]) for who in (arm, base))
         both = f"{one} in both" if one == other else f"{one} against {other}"
         said.append(f"{measure.title} {both}.")
     return " ".join(said)
 
 
-def exceptions(verdict: Verdict, margin: float) -> str:
+def exceptions(
+    verdict: Verdict, margin: float, change: Callable[[float], str] = change
+) -> str:
     """Returns the tasks on which an arm that is no better on average stands apart.
 
     A task stands apart where its own difference exceeds the margin and its interval
     excludes zero. It is one of many looks, so it is no verdict; hiding it would be worse.
+
+    Args:
+        verdict: The verdict.
+        margin: The margin.
+        change: Words of a difference.
     """
     if verdict.outcome not in (Outcome.EQUIVALENT, Outcome.INCONCLUSIVE):
         return ""

@@ -17,12 +17,14 @@ Row = dict[str, object]
 def texts(page_input: PageInput, findings: Findings) -> Mapping[str, str]:
     """Returns the tables, six significant digits, by name."""
     frames = {
-        "arms": _arms(findings),
+        "arms": _arms(page_input, findings),
         "scores": findings.scores.merge(findings.measures, on=["task", "arm"]),
         "coverage": table.coverage(findings.tables.runs),
-        "profile": findings.profile,
-        "runtime": findings.runtime,
     }
+    if page_input.episode is None:
+        frames |= {"profile": findings.profile, "runtime": findings.runtime}
+    else:
+        frames = {name: _of_trials(frame) for name, frame in frames.items()}
     if page_input.contrasts:
         labels: Sequence[Row] = [
             {"group": plan.group, "question": plan.title}
@@ -47,13 +49,40 @@ def texts(page_input: PageInput, findings: Findings) -> Mapping[str, str]:
             [checked.verdict for checked in findings.controls],
             failed=bool(findings.n_failed),
         )
+    told = [
+        (plan, verdict)
+        for plan, verdict in zip(page_input.secondary, findings.secondary, strict=True)
+        if verdict is not None
+    ]
+    if told:
+        labels = [
+            {"question": plan.title, "measure": plan.measure, "margin": plan.margin}
+            for plan, _ in told
+        ]
+        verdicts = [verdict for _, verdict in told]
+        frames["secondary"], _ = _verdicts(labels, verdicts, failed=False)
     return {
         name: frame.to_csv(index=False, float_format="%.6g", lineterminator="\n")
         for name, frame in frames.items()
     }
 
 
-def _arms(findings: Findings) -> pd.DataFrame:
+#: What only a search has.
+_OF_SEARCH = (
+    *("area_mean", "area_median", "area_iqm", "successes", "success_low"),
+    *("success_high", "expected_running_time", "mean_diversity"),
+    *("zero_diversity_share", "temperature_low", "temperature_high"),
+    *("lower_bound_share", "upper_bound_share", "effective_parents_low"),
+    "effective_parents_high",
+)
+
+
+def _of_trials(frame: pd.DataFrame) -> pd.DataFrame:
+    """Returns a table without what only a search has."""
+    return frame.drop(columns=[name for name in _OF_SEARCH if name in frame])
+
+
+def _arms(page_input: PageInput, findings: Findings) -> pd.DataFrame:
     rows = []
     measured = findings.measured
     for one in findings.standings:
@@ -64,7 +93,7 @@ def _arms(findings: Findings) -> pd.DataFrame:
                 "arm": one.name,
                 "n_runs": one.n_runs,
                 "n_finished": arm.n_runs,
-                "area": one.area,
+                page_input.metric: one.primary,
                 "interquartile_mean_score": one.iqm,
                 "interval_iqm_low": one.interval.low,
                 "interval_iqm_high": one.interval.high,
@@ -77,7 +106,7 @@ def _arms(findings: Findings) -> pd.DataFrame:
                 "upper_bound_share": arm.maximum_share,
                 "effective_parents_low": dial.parents.low,
                 "effective_parents_high": dial.parents.high,
-                **measured.loc[one.name].to_dict(),
+                **{name: means[one.name] for name, means in measured.items()},
             }
         )
     return pd.DataFrame(rows)

@@ -56,6 +56,17 @@ def fine(share: float) -> str:
     return percent(share)
 
 
+def points(share: float) -> str:
+    """Returns a share in points, which are hundredths: 1 point, 3.1 points, 12 points."""
+    if math.isnan(share):
+        return NONE
+    value = 100.0 * abs(share)
+    if 0.0 < value < 0.05:
+        return "<0.1 points"
+    text = f"{value:.1f}".removesuffix(".0") if value < 9.95 else f"{value:.0f}"
+    return f"{text} point" if text == "1" else f"{text} points"
+
+
 def steps(share: float) -> str:
     """Returns how many steps a share means: in all, in none, in 97 % of steps."""
     if share == 1.0:

@@ -27,29 +27,33 @@ class Noisy:
     is keyed by the task, the instance, the text and the index of the evaluation in its
     run. So a run repeats exactly; the same text evaluated again gets other noise; two
     arms that evaluate the same text at the same index get the same; two seeds hardly
-    ever do, because their texts differ.
+    ever do, because their texts differ. Persistent noise is an error of the text: the
+    index is not in its key, and the same text gets the same wrong score in all runs.
 
     Args:
         task: The task itself.
         sd: Standard deviation of the noise, in units of the score, not negative.
         heavy_tail: Student's t with three degrees of freedom, scaled to ``sd``, instead
             of a normal: mostly smaller noise, and sometimes far larger.
+        persistent: Whether a text has the same noise whenever it is evaluated.
 
     Raises:
-        TypeError: ``task`` is no task, ``sd`` not a real number or ``heavy_tail`` no
-            bool.
+        TypeError: ``task`` is no task, ``sd`` not a real number, or ``heavy_tail`` or
+            ``persistent`` no bool.
         ValueError: ``sd`` is negative or not finite.
     """
 
     task: Task = field(default_factory=Pbo)
     sd: float = 0.1
     heavy_tail: bool = False
+    persistent: bool = False
 
     def __post_init__(self) -> None:
         checked_task(self.task)
         if real("sd", self.sd) < 0.0:
             raise ValueError(f"sd must not be negative, got {self.sd!r}")
         flag("heavy_tail", self.heavy_tail)
+        flag("persistent", self.persistent)
 
     @property
     def family(self) -> str:
@@ -76,7 +80,13 @@ class Noisy:
         problem = self.task.problem(instance)
         # What is inside is part of the key, or noise within noise would be the same.
         random = KeyedRandom("noisy", fingerprint(description(self.task)), instance)
-        return NoisyProblem(problem, self.sd, self.heavy_tail, random)
+        return NoisyProblem(
+            problem,
+            self.sd,
+            random,
+            heavy_tail=self.heavy_tail,
+            again=not self.persistent,
+        )
 
     def cheap(self) -> Noisy:
         """Returns the cheap task with the same noise."""
@@ -89,15 +99,23 @@ class NoisyProblem:
     Args:
         problem: The instance of the task itself.
         sd: Standard deviation of the noise.
-        heavy_tail: Whether it is Student's t with three degrees of freedom.
         random: Source of the noise.
+        heavy_tail: Whether it is Student's t with three degrees of freedom.
+        again: Whether a text evaluated again gets other noise.
     """
 
-    __slots__ = ("_evaluations", "_heavy_tail", "_problem", "_random", "_sd")
+    __slots__ = ("_again", "_evaluations", "_heavy_tail", "_problem", "_random", "_sd")
 
     def __init__(
-        self, problem: Problem, sd: float, heavy_tail: bool, random: KeyedRandom
+        self,
+        problem: Problem,
+        sd: float,
+        random: KeyedRandom,
+        *,
+        heavy_tail: bool,
+        again: bool,
     ) -> None:
+        self._again = again
         self._problem = problem
         self._sd = sd
         self._heavy_tail = heavy_tail
@@ -123,7 +141,7 @@ class NoisyProblem:
         if found.score is None:
             return found
         rng = self._random.generator(
-            "noise", self._evaluations, key_of(ascii(text)) % _WORDS
+            "noise", self._evaluations * self._again, key_of(ascii(text)) % _WORDS
         )
         noise = _student(rng) if self._heavy_tail else _normal(rng)
         # The last bit of a logarithm differs between processors; a search must not.

@@ -10,7 +10,14 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from experiments.report.inputs import Arm, Contrast, Control, Leverage, PageInput
+from experiments.report.inputs import (
+    Arm,
+    Contrast,
+    Control,
+    Episode,
+    Leverage,
+    PageInput,
+)
 
 TASKS = {"onemax_64": 0.35, "trap_60": 0.05, "nk_32": 0.15}
 ARMS = ("fixed", "adaptive", "inverted", "twin", "stuck")
@@ -290,3 +297,32 @@ SWEEP = PageInput(
 def sweep() -> tuple[pd.DataFrame, pd.DataFrame]:
     """Returns the tables of ``SWEEP``."""
     return tables(3, tasks=BIG_TASKS, kinds=SWEEP_KINDS, study="sweep")
+
+
+EPISODE = Episode("accuracy", "question", "the share of questions answered right")
+
+
+def of_trials(
+    raw: tuple[pd.DataFrame, pd.DataFrame],
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Returns tables as tasks make them that play their runs themselves."""
+    runs, trajectories = raw
+    n = GRID.size
+    best = trajectories["best"].map(lambda row: np.linspace(0.0, row[-1], n).tolist())
+    nothing = [[math.nan] * n] * len(trajectories)
+    dials = ("diversity", "used_diversity", "temperature", "effective_parents")
+    trajectories = trajectories.assign(
+        best=best,
+        clamp=[[0] * n] * len(trajectories),
+        **dict.fromkeys(dials, pd.Series(nothing, index=trajectories.index)),
+    )
+    unknown = (
+        *("mean_diversity", "zero_diversity_share", "mean_temperature"),
+        *("minimum_share", "maximum_share"),
+    )
+    runs = runs.assign(
+        **dict.fromkeys(unknown, math.nan),
+        consistency=np.where(runs["arm"] == "fixed", 1.0, 0.25),
+        tokens=np.where(runs["arm"] == "fixed", 400.0, 900.0),
+    )
+    return runs, trajectories

@@ -18,6 +18,8 @@ from experiments.figures import (
     contrasts,
     control,
     convergence,
+    cost,
+    course,
     layout,
     profile,
     quantity,
@@ -126,7 +128,7 @@ def test_dashes_of_the_key_are_those_of_the_lines() -> None:
 def test_labels_move_apart_as_little_as_they_must(
     wanted: list[float], placed: list[float]
 ) -> None:
-    np.testing.assert_allclose(layout._apart(np.array(wanted), 0.1), placed)
+    np.testing.assert_allclose(layout.apart(np.array(wanted), 0.1), placed)
 
 
 def test_arms_shown_together_differ_and_the_rest_is_grey() -> None:
@@ -458,3 +460,48 @@ def test_a_dollar_in_a_label_is_a_dollar() -> None:
         figure, axes = layout.blank(1, 1, width=3.0, height=2.0)
         axes[0][0].set_title("$x_{$ and 100 $")
         assert "$x_{$ and 100 $" in style.svg(figure)
+
+
+def test_a_course_is_drawn_in_per_cent_within_its_own_reach(
+    tables: table.Tables,
+) -> None:
+    points = table.points(tables.trajectories, "best", at_most=12)
+    lines = curves(points, synthetic.generator("course"))
+    drawn = course.figure(lines, TASKS, LOOKS, ("accuracy", "question"), "n = 4")
+    axes = drawn.axes[0]
+    ticks = [label.get_text() for label in axes.get_yticklabels()]
+    assert ticks
+    assert all(re.fullmatch(r"\d+ %", tick) for tick in ticks)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("questions", "accuracy")
+    assert style.svg(drawn) == style.svg(
+        course.figure(lines, TASKS, LOOKS, ("accuracy", "question"), "n = 4")
+    )
+    flat = lines.assign(centre=1.0, low=1.0, high=1.0)
+    low, high = course.panel(flat, TASKS[0], LOOKS, "a", "b").axes[0].get_ylim()
+    assert low < 0.96
+    assert high > 1.0
+
+
+def test_every_arm_is_named_beside_its_cost_and_none_without_one_is_drawn() -> None:
+    points = pd.DataFrame(
+        {
+            "arm": list(synthetic.ARMS),
+            "score": [0.5, 0.5, 0.51, 0.9, 0.2],
+            "cost": [100.0, 101.0, 100.0, 800.0, math.nan],
+        }
+    )
+    drawn = cost.figure(points, LOOKS, ("retention", "tokens"), "n = 4")
+    (axes,) = drawn.axes
+    named = [text.get_text() for text in axes.texts]
+    assert sorted(named) == sorted(synthetic.ARMS[:4])
+    assert len(axes.lines) == 4
+    # Labels of neighbours keep the height of a line between them.
+    heights = sorted(
+        text.xyann[1] / 72.0
+        + axes.transData.transform((1.0, text.xy[1]))[1] / drawn.get_dpi()
+        for text in axes.texts
+    )
+    assert min(np.diff(heights)) > 0.99 * layout.LABEL_HEIGHT
+    same = points.assign(cost=100.0, score=0.5)
+    low, high = cost.figure(same, LOOKS, ("a", "b")).axes[0].get_xlim()
+    assert high / low > 2.0

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import memory
-from experiments import loop
-from experiments.contracts import Anchors, Evaluation
+from experiments import loop, table
+from experiments.contracts import MEASURES, Anchors, Evaluation
 from experiments.proposers.bit_flip import BitFlip
 from experiments.tasks.expression import Expression
 from experiments.tasks.pbo import Pbo
@@ -304,3 +304,29 @@ def test_a_failure_is_drawn_from_a_stream_of_its_own() -> None:
         if evaluation > 10:
             u = random_numbers.generator("failure", evaluation).random()
             assert (record.status == "failed") == (u < 0.3)
+
+
+def test_how_overrated_and_how_different_parents_were_is_measured() -> None:
+    def measured(selection: memory.Selection) -> dict[str, float]:
+        run = loop.run(
+            Deceptive(),
+            BitFlip(),
+            memory.Settings(selection=selection),
+            names=("deceptive", 1),
+            budget=60,
+            initial=30,
+        )
+        return dict(run.measures)
+
+    greedy, uniform = measured(Greedy()), measured(Uniform())
+    # What looks best is the true worst: 0000 looks as bad as it is, others look worse.
+    assert greedy["overrating"] == 0.0
+    assert uniform["overrating"] < -0.1
+    assert 0.0 < greedy["distinct_parents"] <= 1.0
+    assert uniform["distinct_parents"] > 0.5
+
+
+def test_where_no_task_tells_the_truth_nothing_is_overrated() -> None:
+    assert set(go().measures) == {"kept_bytes"}
+    assert set(MEASURES) >= {"kept_bytes", "overrating", "distinct_parents"}
+    assert table.MEASURES == MEASURES

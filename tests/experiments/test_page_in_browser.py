@@ -53,13 +53,26 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     written = {
         "contrasts": page.write(few, failed, raw[1], folder / "contrasts"),
         "sweep": page.write(none, *raw, folder / "sweep"),
+        "episodes": page.write(_episodes(few), *synthetic.of_trials(raw), folder / "e"),
     }
     return {name: path.as_uri() for name, path in written.items()}
 
 
+def _episodes(study: page.PageInput) -> page.PageInput:
+    """Returns a study of tasks that play their runs themselves."""
+    arm, base = study.contrasts[0][:2]
+    question = "Is what the one uses worse than what the other uses?"
+    return dataclasses.replace(
+        study,
+        metric="regret",
+        episode=synthetic.EPISODE,
+        secondary=(page.Secondary(arm, base, question, "tokens", 5.0),),
+    )
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("name", ["contrasts", "sweep"])
+@pytest.mark.parametrize("name", ["contrasts", "sweep", "episodes"])
 def test_axe_finds_nothing_serious(
     browser: chromium.Chromium,
     pages: dict[str, str],
@@ -81,7 +94,7 @@ def test_axe_finds_nothing_serious(
     assert found["worst"] == []
 
 
-@pytest.mark.parametrize("name", ["contrasts", "sweep"])
+@pytest.mark.parametrize("name", ["contrasts", "sweep", "episodes"])
 def test_the_page_asks_for_itself_alone_and_the_console_stays_empty(
     browser: chromium.Chromium, pages: dict[str, str], name: str
 ) -> None:
@@ -96,7 +109,7 @@ def test_the_page_asks_for_itself_alone_and_the_console_stays_empty(
     assert browser.of("Log.entryAdded") == []
 
 
-@pytest.mark.parametrize("name", ["contrasts", "sweep"])
+@pytest.mark.parametrize("name", ["contrasts", "sweep", "episodes"])
 def test_nothing_sticks_out_of_a_narrow_window(
     browser: chromium.Chromium, pages: dict[str, str], name: str
 ) -> None:

@@ -16,8 +16,16 @@ from experiments import table
 from experiments.report import alternatives, page, sentences, words
 from experiments.report.answers import answer
 from experiments.report.findings import Dial, find
-from experiments.report.inputs import Contrast, Control, Leverage, Population
+from experiments.report.inputs import (
+    Contrast,
+    Control,
+    Episode,
+    Leverage,
+    Population,
+    Secondary,
+)
 from experiments.report.measures import described, size
+from experiments.report.primary import primary
 from experiments.statistics.aggregate import NO_INTERVAL, Behaviour, Interval
 from experiments.statistics.control import Expected
 from experiments.statistics.paired import Comparison, TaskEffect
@@ -326,9 +334,7 @@ def test_dials_that_were_not_measured_still_give_a_page(
     assert said.count("not measured") == len(ONE.arms) + 2
 
 
-def test_what_was_measured_is_shown_where_arms_differ(
-    raw: Raw, tmp_path: Path
-) -> None:
+def test_what_was_measured_is_shown_where_arms_differ(raw: Raw, tmp_path: Path) -> None:
     runs, trajectories = on_one_task(raw)
     kept = np.where(runs["arm"] == "twin", 7_000.0, 98_000.0)
     path = page.write(ONE, runs.assign(kept_bytes=kept), trajectories, tmp_path / "a")
@@ -401,6 +407,206 @@ def test_populations_of_different_sizes_are_drawn_as_shares_of_their_own(
     apart = dataclasses.replace(apart, populations=other)
     said = Outline(text_of(page.write(apart, runs, trajectories, tmp_path))).said()
     assert "as a share of the arm's own population" in said
+
+
+FINAL = dataclasses.replace(SMALL, metric="regret", margin=0.02)
+
+
+def test_a_study_of_final_regret_speaks_of_points(raw: Raw, tmp_path: Path) -> None:
+    path = page.write(FINAL, *raw, tmp_path)
+    text = Outline(text_of(path)).said().replace("\u00a0", " ")
+    runs = raw[0].groupby(["arm", "task"])["regret"].mean().groupby("arm").mean()
+    effects = pd.read_csv(tmp_path / "contrasts.csv").set_index("arm")["effect"]
+    arms = pd.read_csv(tmp_path / "arms.csv").set_index("arm")
+    difference = runs["adaptive"] - runs["fixed"]
+    assert effects["adaptive"] == pytest.approx(difference, abs=1e-6)
+    assert arms.loc["fixed", "regret"] == pytest.approx(runs["fixed"], abs=1e-6)
+    assert "area" not in arms
+    way = "lower" if difference < 0.0 else "higher"
+    assert f"final regret {words.points(difference)} {way}" in text
+    for said in (
+        "2 points either way",
+        "\u00b10.02, 2 points of final regret",
+        "Final regret, the primary metric",
+        "Differences of final regret, arm minus base",
+        "Final regret: 1 minus the best score at the end of a run",
+        "The primary metric is regret at the end",
+        "0.01 is a point",
+    ):
+        assert said in text, said
+    for never in ("a factor of 1.", "mean of the logarithm along", "12 % of regret"):
+        assert never not in text, never
+
+
+def test_the_worst_task_of_final_regret_is_named_in_points(raw: Raw) -> None:
+    points = primary("regret", 0.02).change
+    tasks = tuple(
+        TaskEffect(task=t, n_pairs=9, effect=e, interval=Interval(e - 0.01, e + 0.01))
+        for t, e in (("t0", 0.125), ("t1", 0.0))
+    )
+    comparison = dataclasses.replace(VERDICT.comparison, tasks=tasks)
+    mixed = dataclasses.replace(
+        VERDICT, comparison=comparison, outcome=Outcome.EQUIVALENT
+    )
+    assert sentences.exceptions(mixed, 0.02, points) == (
+        "On average, not everywhere: 12 points higher on t0."
+    )
+
+
+PLAYED = dataclasses.replace(
+    ONE,
+    metric="regret",
+    margin=0.02,
+    episode=synthetic.EPISODE,
+    leverage={},
+    controls=(),
+)
+
+
+@pytest.fixture(scope="module")
+def played(raw: Raw, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    secondary = (
+        Secondary("adaptive", "fixed", "Is it worse in tokens?", "tokens", 20.0),
+        Secondary("adaptive", "fixed", "Is X worse than Y?", "consistency", 0.05),
+        Secondary("adaptive", "fixed", "Does it keep?", "kept_bytes", 10.0),
+    )
+    study = dataclasses.replace(PLAYED, secondary=secondary)
+    return page.write(
+        study, *synthetic.of_trials(on_one_task(raw)), tmp_path_factory.mktemp("played")
+    )
+
+
+def test_a_page_of_episodes_speaks_of_their_score_and_of_no_search(
+    raw: Raw, played: Path
+) -> None:
+    said = Outline(text_of(played)).said().replace("\u00a0", " ")
+    accuracy = (
+        1.0 - synthetic.of_trials(on_one_task(raw))[0].groupby("arm")["regret"].mean()
+    )
+    gain = accuracy["adaptive"] - accuracy["fixed"]
+    way = "higher" if gain > 0.0 else "lower"
+    assert f"accuracy {words.points(gain)} {way}" in said
+    assert f"{100.0 * accuracy['adaptive']:.1f} %" in said
+    for one in (
+        "500 questions a run",
+        "accuracy is the share of questions answered right, higher is better",
+        "Differences of 1 \u2212 accuracy",
+        "How does it go as a run goes on?",
+        "What does it cost?",
+        "Consistency 25 % against 100 %.",
+        "Tokens 900 against 400.",
+        "2 points of accuracy",
+    ):
+        assert one in said, one
+    texts = [ONE.question, "an adaptive temperature", "a fixed one", ONE.reproduce]
+    texts += [plan.title for plan in (*ONE.contrasts, *PLAYED.contrasts)]
+    for text in (*texts, *[arm.description for arm in ONE.arms]):
+        said = said.replace(text, "")
+    for never in ("egret", "emperature", "iversity", "evaluation", "ptimum", "arents"):
+        assert never not in said, never
+
+
+def test_a_page_of_episodes_has_the_figures_and_tables_of_episodes(
+    played: Path,
+) -> None:
+    figures = {path.name for path in (played.parent / "figures").iterdir()}
+    names = ("contrasts", "course", "cost")
+    assert figures == {f"{name}.{kind}" for name in names for kind in ("svg", "pdf")}
+    arms = pd.read_csv(played.parent / "arms.csv")
+    assert list(arms) == [
+        *("arm", "n_runs", "n_finished", "regret", "interquartile_mean_score"),
+        *("interval_iqm_low", "interval_iqm_high", "consistency", "tokens"),
+    ]
+    assert not (played.parent / "runtime.csv").exists()
+    text = text_of(played)
+    assert "Accuracy so far against questions on nk_32. After 500 questions" in text
+    assert "Accuracy against tokens: " in text
+
+
+def test_contrasts_of_measures_are_a_family_of_their_own(played: Path) -> None:
+    said = Outline(text_of(played)).said().replace("\u00a0", " ")
+    assert "Registered beside the primary metric, a family of its own" in said
+    # One task says nothing about others, whatever it says about itself.
+    assert "Tokens 500 higher (98.3 %: none; margin 20)." in said
+    assert "whether X is worse than Y is INCONCLUSIVE" in said.replace("  ", " ")
+    assert "Consistency 75 points lower (98.3 %: none; margin 5 points)." in said
+    assert "Does it keep? Not measured." in said
+    table_ = pd.read_csv(played.parent / "secondary.csv").set_index("measure")
+    assert table_["effect"].to_dict() == {"tokens": 500.0, "consistency": -0.75}
+
+
+def test_a_measure_may_be_better_the_higher_it_is() -> None:
+    tasks = {name: synthetic.BIG_TASKS[name] for name in synthetic.BIG.tasks[:6]}
+    runs, trajectories = synthetic.tables(2, tasks=tasks)
+    noise = np.arange(len(runs)) % 3 / 100.0
+    arm = (runs["arm"] == "adaptive").astype(float)
+    runs = runs.assign(
+        consistency=0.5 + 0.3 * arm + noise, tokens=500.0 + 300.0 * arm + noise
+    )
+    secondary = tuple(
+        Secondary("adaptive", "fixed", "Is X better than Y?", measure, 0.01)
+        for measure in ("consistency", "tokens")
+    )
+    study = dataclasses.replace(
+        SMALL, secondary=secondary, alpha=0.25, tasks=tuple(tasks), leverage={}
+    )
+    found = find(study, table.tidy(runs, trajectories)).secondary
+    assert [str(one.outcome) for one in found if one] == ["BETTER", "WORSE"]
+    runs.loc[runs["arm"] == "fixed", "tokens"] = math.nan
+    found = find(study, table.tidy(runs, trajectories)).secondary
+    assert found[1] is None
+
+
+def test_an_arm_whose_selection_reads_no_temperature_has_none(
+    raw: Raw, tmp_path: Path
+) -> None:
+    runs, trajectories = on_one_task(raw)
+    cold = dataclasses.replace(ONE, unheated=("adaptive",))
+    found = find(cold, table.tidy(runs, trajectories))
+    assert sentences.temperature(found.dials["adaptive"].behaviour) == ""
+    assert sentences.temperature(found.dials["fixed"].behaviour) == "1"
+    hot = found.control[found.control["quantity"] == "temperature"]
+    assert set(hot["arm"]) == {"fixed"}
+    said = Outline(text_of(page.write(cold, runs, trajectories, tmp_path))).said()
+    assert "T 0.01 to" not in said
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.01, "1 point"),
+        (-0.031, "3.1 points"),
+        (0.125, "12 points"),
+        (0.0996, "10 points"),
+        (0.0001, "<0.1 points"),
+        (math.nan, "none"),
+    ],
+)
+def test_shares_are_said_in_points(share: float, text: str) -> None:
+    assert words.points(share) == text
+
+
+def test_an_interval_of_points_says_unit_and_way_once_where_they_agree() -> None:
+    spoken, score = primary("regret", 0.02), primary("regret", 0.02, synthetic.EPISODE)
+    ends = Interval(-0.05, -0.01)
+    assert spoken.changes(ends) == "5 to 1 point lower"
+    assert score.changes(ends) == "5 to 1 point higher"
+    assert spoken.changes(Interval(-0.05, 0.02)) == "5 points lower to 2 points higher"
+    assert score.changes(Interval(0.0, 0.02)) == "the same to 2 points lower"
+    assert spoken.changes(Interval(0.0, 0.0)) == "the same"
+    assert spoken.changes(NO_INTERVAL) == score.changes(NO_INTERVAL) == "none"
+    assert score.mean(0.125) == "87.5 %"
+    assert score.mean(math.nan) == score.change(math.nan) == "none"
+    assert (spoken.change(0.0), score.change(-0.1)) == ("the same", "10 points higher")
+
+
+def test_differences_of_measures_are_said_in_their_units() -> None:
+    assert described("kept_bytes").change(-91_000.0) == "91 kB lower"
+    assert described("consistency").change(-0.35) == "35 points lower"
+    assert described("tokens").change(0.0) == "the same"
+    assert described("overrating").text(-0.004) == "\u22120.4 points"
+    assert described("tokens").changes(NO_INTERVAL) == "none"
+    assert described("tokens").changes(Interval(3.0, 3.0)) == "3 higher"
 
 
 def test_tasks_of_different_budgets_are_said_to_be(raw: Raw, tmp_path: Path) -> None:
@@ -499,6 +705,16 @@ def test_tables_of_another_study_are_refused(
         ({"leverage": {("fixed", "twin"): (1.1, "nk_32")}}, "leverage must lie in"),
         ({"parameters": {"?": ()}}, "parameters must name arms"),
         ({"populations": {"?": (1, 1)}}, "populations must name arms"),
+        ({"unheated": ("?",)}, "unheated must name arms"),
+        (
+            {"secondary": (Secondary("?", "fixed", "t", "tokens", 1.0),)},
+            "secondary must name arms",
+        ),
+        ({"metric": "speed"}, "metric must be one of area, regret, got 'speed'"),
+        (
+            {"episode": Episode("accuracy", "question", "a share")},
+            "metric must be regret of episodes, got 'area'",
+        ),
         ({"margin": 0.0}, "margin must be positive and finite, got 0.0"),
         ({"alpha": 0.5}, "alpha must lie in"),
         ({"budget": 0}, "budget and n_seeds must be at least 1"),

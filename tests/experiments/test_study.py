@@ -12,6 +12,7 @@ from experiments.study import cheap, load, load_sweep
 from memory import upstream
 from memory.diversity.hamming import Hamming
 from memory.diversity.text_shape import TextShape
+from memory.graded.settings import GradedSettings
 
 
 def test_the_upstream_profile_is_loongflow_as_shipped() -> None:
@@ -102,6 +103,55 @@ def test_an_override_of_the_study_keeps_its_arms() -> None:
             ["+study.tasks.x={task: pbo, dimension: big}"],
             ["study.tasks.x", "dimension must be an integer, got 'big'"],
         ),
+        (["study.metric=speed"], ["study.metric must be one of area, regret", "speed"]),
+        (
+            ["study.metric=regret", "study.margin=2"],
+            ["study.margin must lie in [1e-06, 1]"],
+        ),
+        (
+            ["recall=recall"],
+            ["arm recall=recall must choose no recall or compressor, which no task"],
+        ),
+        (
+            ["+study.tasks.x={task: needles}"],
+            ["must all be searched or all play their runs themselves, got x"],
+        ),
+        (
+            ["study=recall_facts", "study.metric=area"],
+            ["study.metric must be regret where tasks play their runs themselves"],
+        ),
+        (
+            ["study=recall_facts", "+study.tasks.x={task: needles}"],
+            ["must have one kind of score, got accuracy, retention"],
+        ),
+        (
+            ["study=recall_facts", "temperature=fixed"],
+            ["arm temperature=fixed must choose a recall or a compressor"],
+        ),
+        (
+            ["study=recall_facts", "study.tasks.plain.n_facts=0"],
+            ["n_facts"],
+        ),
+        (
+            ["study=recall_facts", "+study.tasks.plain.proposer=bit_flip"],
+            ["plays its runs itself and takes no proposer, got 'bit_flip'"],
+        ),
+        (
+            ["study=compression", "arm=extractive_600", "graded.recent_share=0.9"],
+            ["recent_share, summary_share and medium_share must add up to less"],
+        ),
+        (
+            ["study=retention", "study.secondary.0.measure=speed"],
+            ["study.secondary: measure must be one of kept_bytes", "got 'speed'"],
+        ),
+        (
+            ["study=retention", "study.secondary.0.margin=0"],
+            ["study.secondary: margin must be positive"],
+        ),
+        (
+            ["study=retention", "study.secondary.0.arm=nobody"],
+            ["study.secondary: arm must be one of", "got 'nobody'"],
+        ),
         (["a b c"], ["a b c"]),
         (["temperature.value="], ["value must be a finite real number, got ''"]),
     ],
@@ -113,6 +163,49 @@ def test_what_is_wrong_is_refused_with_what_would_do(
         load(overrides)
     for message in messages:
         assert message in str(caught.value)
+
+
+def test_a_graded_memory_is_composed_from_its_rooms_and_keys() -> None:
+    study = load(["study=compression"])
+    graded = {arm.name: arm.graded for arm in study.arms}
+    tight, wide = graded["truncation_300"], graded["nothing_1200"]
+    assert tight is not None
+    assert wide is not None
+    assert tight.settings.threshold_tokens == 300
+    assert (type(tight.compressor).__name__, type(wide.compressor).__name__) == (
+        *("Truncation", "Nothing"),
+    )
+    (drawn,) = load(["study=recall_facts", "arm=recall_drawn_01"]).arms
+    assert drawn.graded is not None
+    assert drawn.graded.recall.temperature == 0.1
+    assert drawn.graded.settings == GradedSettings()
+    assert study.metric == "regret"
+    assert len(study.episodes) == len(study.tasks)
+    assert load(["study=smoke"]).episodes == ()
+    with pytest.raises(ValueError, match="plain plays a run itself"):
+        _ = load(["study=recall_facts"]).tasks[0].searched
+
+
+def test_tasks_and_arms_that_differ_in_name_alone_are_refused() -> None:
+    twice = load(
+        [
+            "study=smoke",
+            "+study.tasks.again={task: pbo, function: OneMax, dimension: 20}",
+        ]
+    )
+    with pytest.raises(
+        ConfigurationError, match=r"onemax_20 and .* on again, which are"
+    ):
+        cells_of(twice)
+
+
+@pytest.mark.parametrize(
+    "name", ["islands", "retention", "recall_facts", "compression"]
+)
+def test_a_study_stays_a_study_where_it_is_cheap(name: str) -> None:
+    small = cheap(load([f"study={name}"]))
+    cells = cells_of(small)
+    assert len(cells) == len(small.tasks) * len(small.arms) * 3
 
 
 def test_a_users_own_folder_may_add_arms_tasks_and_studies(tmp_path: Path) -> None:
@@ -211,7 +304,7 @@ def test_the_code_version_covers_every_source_that_makes_a_number(
     code_version.cache_clear()
 
 
-@pytest.mark.parametrize("key", ["arms", "contrasts", "controls"])
+@pytest.mark.parametrize("key", ["arms", "contrasts", "controls", "secondary"])
 def test_a_sweep_refuses_what_names_other_arms_than_its_own(key: str) -> None:
     overrides = ["study=smoke", "temperature=fixed,adaptive", f"study.{key}=[]"]
     with pytest.raises(ConfigurationError, match="makes arms of its own"):

@@ -309,6 +309,25 @@ def test_a_measure_is_the_mean_of_the_finished_runs_of_a_task_and_arm(raw: Raw) 
     assert means["trap_60", "fixed"] == 10.0
 
 
+def test_a_measure_of_a_block_in_which_a_run_lacks_it_is_left_out_whole(
+    raw: Raw,
+) -> None:
+    runs, trajectories = raw
+    sizes = runs.assign(tokens=7.0)
+    sizes.loc[sizes["cell"] == "nk_32-fixed-0", "tokens"] = math.nan
+    failed = synthetic.with_failures(sizes, ["trap_60-stuck-1"])
+    tidied = table.tidy(failed, trajectories).runs
+    values = table.measured(tidied, "tokens")
+    assert list(values.columns) == ["arm", "task", "instance", "seed", "value"]
+    blocks = set(zip(values["task"], values["seed"], strict=True))
+    assert blocks == {
+        *(("onemax_64", 0), ("onemax_64", 1), ("nk_32", 1), ("trap_60", 0))
+    }
+    assert len(values) == len(blocks) * len(synthetic.ARMS)
+    with pytest.raises(ValueError, match="measure must be one of kept_bytes"):
+        table.measured(tidied, "speed")
+
+
 def test_a_measure_of_no_number_or_an_infinite_one_is_refused(raw: Raw) -> None:
     runs, trajectories = raw
     with pytest.raises(TypeError, match="kept_bytes of runs must hold real numbers"):

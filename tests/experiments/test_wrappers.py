@@ -288,3 +288,24 @@ def test_failures_leave_the_truth_of_a_noisy_score() -> None:
 def test_a_rate_that_is_none_is_refused(rate: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match="rate must"):
         Failing(INNER, rate=rate)
+
+
+def test_persistent_noise_belongs_to_the_text_in_every_run() -> None:
+    texts = ["a", "b", "a", "c", "a"]
+    first, second = (Noisy(Prescribed(), persistent=True).problem(1) for _ in range(2))
+    scores = [first.evaluate(text).score for text in texts]
+    assert scores[0] == scores[2] == scores[4]
+    assert len(set(scores)) == 3
+    assert [second.evaluate(text).score for text in ("c", "a")] == [
+        scores[3],
+        scores[0],
+    ]
+    fresh = Noisy(Prescribed()).problem(1)
+    assert len({fresh.evaluate("a").score for _ in range(5)}) == 5
+    other = Noisy(Prescribed(), persistent=True).problem(2)
+    assert other.evaluate("a").score != scores[0]
+
+
+def test_persistent_is_a_flag() -> None:
+    with pytest.raises(TypeError, match="persistent must be true or false"):
+        Noisy(INNER, persistent=1)  # type: ignore[arg-type]
