@@ -316,7 +316,7 @@ def test_the_living_bound_what_a_process_holds() -> None:
     recollection = EvolutionaryMemory(Settings(capacity=10))
     for k in range(1_000):
         recollection.remember("x" * 1_000 + str(k), float(k % 101))
-    assert len(recollection._solutions) <= 3 * 10 + 9
+    assert len(recollection._known) <= 3 * 10 + 65
     assert len(recollection._population.ids()) == 10
     assert len(document(recollection)) < 20_000
 
