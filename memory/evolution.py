@@ -702,15 +702,6 @@ class EvolutionaryMemory(Recollection[Population, Solution]):
                         f"parent_ids must name solutions that are remembered, got {id_!r}"
                     )
 
-    def _require_new(self, id_: str) -> None:
-        """Refuses an id whose solution was forgotten and is gone from the journal."""
-        line = self._population.archive.forgotten(id_)
-        if (
-            line is not None
-            and self._following.journal.fetch([self._key(id_)])[0] is None
-        ):
-            raise ValueError(f"id must be new, got {id_!r}, which {line.reason} forgot")
-
     def _add(self, solution: Solution) -> bool:
         """Appends a solution; returns false where another one has its id."""
         body = codec.body(solution)

@@ -33,6 +33,7 @@ from memory.stores.journal import (
 COMPACT_INTERVAL_ENTRIES = 10_000
 
 _PURGED = b'["purged/1",'
+_BREAKS = (_PURGED, b'["configured/1",')
 _MAGIC = b"boltzmem snapshot 1\n"
 _CHECKSUM_BYTES = 16
 
@@ -74,6 +75,8 @@ class Following(Generic[F]):
         new: Returns an empty fold for ``None``, else the fold of a ``document``.
         compact_interval: Entries after which a writer takes a snapshot and discards
             what is forgotten; never by itself if ``None``.
+        when_purged: Called where the scope turns out to have been purged; every later
+            append and sync raises ``JournalRewound``.
 
     Raises:
         ConfigurationMismatch: The journal holds this scope under another configuration;
@@ -89,6 +92,7 @@ class Following(Generic[F]):
         new: Callable[[dict[str, Any] | None], F],
         *,
         compact_interval: int | None = COMPACT_INTERVAL_ENTRIES,
+        when_purged: Callable[[], None] = lambda: None,
     ) -> None:
         if not callable(getattr(journal, "append_and_read", None)):
             raise TypeError(f"journal must be a Journal or None, got {journal!r}")
@@ -98,6 +102,7 @@ class Following(Generic[F]):
         self.scope = scope
         self._new = new
         self._interval = compact_interval
+        self._when_purged = when_purged
         # The length makes the prefix of a scope no prefix of another one's keys.
         self._prefix = prefix_of(scope)
         self._fingerprint = fingerprint(described)
@@ -195,6 +200,7 @@ class Following(Generic[F]):
             return self._refolded(past, seq)
 
     def _append(self, key: str, row: bytes, body: bytes) -> bool:
+        self._require_unpurged()
         while True:
             try:
                 appended = self.journal.append_and_read(key, row, body, self.fold.seq)
@@ -208,15 +214,17 @@ class Following(Generic[F]):
         return appended.new
 
     def _require_unpurged(self) -> None:
-        purged, self._purged = self._purged, 0
-        if purged:
+        if self._purged:
             raise JournalRewound(
-                f"scope {self.scope!r} was purged at entry {purged}: open it anew"
+                f"scope {self.scope!r} was purged at entry {self._purged}: open it anew"
             )
 
     def _applied(self, fold: F, seq: int, row: bytes) -> F:
-        """Returns the fold after one more entry: an empty one after a purge."""
-        if row.startswith(_PURGED) and codec.fields(row, seq)[1] == self.scope:
+        """Returns the fold after one more entry: an empty one after a purge.
+
+        What is written between a purge and a new beginning is of nobody's configuration.
+        """
+        if row.startswith(_BREAKS) and codec.fields(row, seq)[1] == self.scope:
             fold = self._new(None)
             fold.seq = seq
             return fold
@@ -244,7 +252,10 @@ class Following(Generic[F]):
                     self._recover(seq - 1)
                     raise
                 if fold is not self.fold:
-                    self.fold, self._purged = fold, seq
+                    self.fold = fold
+                    if row.startswith(_PURGED):
+                        self._purged = seq
+                        self._when_purged()
             if len(entries) < LIMIT:
                 break
             entries = self.journal.read(self.fold.seq)

@@ -78,6 +78,7 @@ class Recollection(ABC, Generic[F, R]):
             described,
             self._new_fold,
             compact_interval=compact_interval,
+            when_purged=lambda: self._known.clear(),
         )
 
     def __enter__(self) -> Self:
@@ -298,6 +299,15 @@ class Recollection(ABC, Generic[F, R]):
             for id_ in wanted
             if (record := known.get(id_) or found.get(id_)) is not None
         ]
+
+    def _require_new(self, id: str) -> None:
+        """Refuses an id whose record was forgotten and is gone from the journal."""
+        line = self._fold.archive.forgotten(id)
+        if (
+            line is not None
+            and self._following.journal.fetch([self._key(id)])[0] is None
+        ):
+            raise ValueError(f"id must be new, got {id!r}, which {line.reason} forgot")
 
     def _keep(self, record: R) -> None:
         """Keeps a record at hand."""

@@ -161,8 +161,11 @@ def test_a_purged_scope_is_gone_and_the_others_go_on(place: Place) -> None:
     mine.compact()
     assert purge_scope(journal, "mine") == 21
     assert not any("mine " in body.decode() for _, body in journal.dump().bodies)
-    with pytest.raises(JournalRewound, match="scope 'mine' was purged at entry"):
-        mine.sync()
+    for call in (mine.sync, lambda: mine.remember("lost", 1.0), mine.sync):
+        with pytest.raises(JournalRewound, match="scope 'mine' was purged at entry"):
+            call()
+    with pytest.raises(KeyError, match="id must name a solution, got 'm3'"):
+        mine.get("m3")
     before = [one.id for one in theirs.living()]
     theirs.sync()
     assert [one.id for one in theirs.living()] == before
