@@ -16,7 +16,7 @@ from experiments.report.cards import looks
 from experiments.report.findings import Findings
 from experiments.report.glyph import glyph
 from experiments.report.inputs import PageInput
-from experiments.report.measures import Measure, described
+from experiments.report.measures import Measure, described, differ
 from experiments.report.primary import Primary, primary
 from experiments.statistics.verdict import Verdict
 
@@ -195,9 +195,8 @@ def measures(findings: Findings) -> Mapping[str, Measure]:
     """Returns what was measured beside the search and is not the same in all arms."""
     shown = {}
     for name, means in findings.measured.items():
-        measure = described(name)
-        if len(dict.fromkeys(map(measure.text, means.values()))) > 1:
-            shown[name] = measure
+        if differ(means.values()):
+            shown[name] = described(name)
     return shown
 
 

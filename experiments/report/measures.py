@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from experiments.report.words import MINUS, NONE, figures, percent, points
 from experiments.statistics.aggregate import Interval
+
+#: Share of the largest by which arms must differ for a measure to be shown.
+SEEN = 0.01
 
 
 class Measure(NamedTuple):
@@ -50,23 +53,36 @@ class Measure(NamedTuple):
 
 
 def quantity(value: float) -> str:
-    """Returns a number in two significant digits, thousands apart: 1,300, 0.25."""
+    """Returns a number in three significant digits, thousands apart: 1,310, 0.25."""
     if math.isnan(value):
         return NONE
-    if abs(value) < 10.0:
-        return f"{value:.2g}".replace("-", MINUS)
-    return f"{float(f'{value:.2g}'):,.0f}".replace("-", MINUS)
+    rounded = float(f"{value:.3g}")
+    text = f"{rounded:,.0f}" if abs(rounded) >= 100.0 else f"{rounded:g}"
+    return text.replace("-", MINUS)
 
 
 def size(n_bytes: float) -> str:
-    """Returns a number of bytes in two significant digits: 840 bytes, 12 kB, 3.4 MB."""
+    """Returns a number of bytes in three significant digits: 840 bytes, 12.5 kB, 3 MB."""
     if math.isnan(n_bytes):
         return NONE
-    rounded = float(f"{n_bytes:.2g}")
+    rounded = float(f"{n_bytes:.3g}")
     for unit, scale in (("MB", 1e6), ("kB", 1e3)):
         if rounded >= scale:
             return f"{quantity(rounded / scale)} {unit}"
     return f"{rounded:.0f} bytes"
+
+
+def differ(means: Iterable[float]) -> bool:
+    """Returns whether the means of arms differ by enough to be shown.
+
+    Where some are known and some are not, they do.
+    """
+    all_ = list(means)
+    known = [mean for mean in all_ if not math.isnan(mean)]
+    if not known:
+        return False
+    gap = max(known) - min(known)
+    return len(known) < len(all_) or gap > SEEN * max(map(abs, known))
 
 
 MEASURES: Mapping[str, Measure] = {

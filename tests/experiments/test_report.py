@@ -24,7 +24,7 @@ from experiments.report.inputs import (
     Population,
     Secondary,
 )
-from experiments.report.measures import described, size
+from experiments.report.measures import described, differ, size
 from experiments.report.primary import primary
 from experiments.statistics.aggregate import NO_INTERVAL, Behaviour, Interval
 from experiments.statistics.control import Expected
@@ -346,7 +346,7 @@ def test_what_was_measured_is_shown_where_arms_differ(raw: Raw, tmp_path: Path) 
     assert arms.loc["twin", "kept_bytes"] == 7_000.0
     scores = pd.read_csv(path.parent / "scores.csv").set_index("arm")
     assert scores.loc["fixed", "kept_bytes"] == 98_000.0
-    # Less than its two digits is no difference.
+    # Less than a hundredth is not worth a column.
     near = np.where(runs["arm"] == "twin", 98_100.0, 98_000.0)
     path = page.write(ONE, runs.assign(kept_bytes=near), trajectories, tmp_path / "b")
     assert "Memory kept" not in text_of(path)
@@ -364,16 +364,32 @@ def test_nothing_is_said_of_what_was_not_measured(written: Path) -> None:
         (0.0, "0 bytes"),
         (840.4, "840 bytes"),
         (999.9, "1 kB"),
-        (2_512.0, "2.5 kB"),
-        (97_600.0, "98 kB"),
-        (153_000.0, "150 kB"),
-        (3.44e6, "3.4 MB"),
-        (1.26e9, "1,300 MB"),
+        (2_512.0, "2.51 kB"),
+        (97_600.0, "97.6 kB"),
+        (153_400.0, "153 kB"),
+        (3.4e6, "3.4 MB"),
+        (1.264e9, "1,260 MB"),
         (math.nan, "none"),
     ],
 )
-def test_bytes_are_said_in_two_digits(n_bytes: float, text: str) -> None:
+def test_bytes_are_said_in_three_digits(n_bytes: float, text: str) -> None:
     assert size(n_bytes) == text
+
+
+@pytest.mark.parametrize(
+    ("means", "seen"),
+    [
+        ([], False),
+        ([math.nan, math.nan], False),
+        ([100.0, 100.9], False),
+        ([100.0, 101.2], True),
+        ([5.0, math.nan], True),
+        ([0.0, 0.0], False),
+        ([-0.5, 0.0], True),
+    ],
+)
+def test_measures_that_differ_are_shown(means: list[float], seen: bool) -> None:
+    assert differ(means) == seen
 
 
 def test_a_measure_that_nobody_described_has_its_name() -> None:
