@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from memory.policies import Dead, Retention
+from memory.records import TOMBSTONES
 
 #: How many of the last forgotten records the ledger names; it counts all of them.
 LEDGER_NAMES = 10_000
@@ -103,6 +104,7 @@ class Archive:
         self._amendments: dict[str, list[Amendment]] = {}
         self._living: dict[str, _Body] = {}
         self._dead: deque[tuple[str, int, _Body]] = deque()
+        self._dead_ids: dict[str, None] = {}
         self._forgotten: deque[Forgotten] = deque(maxlen=LEDGER_NAMES)
         self._names: dict[str, Forgotten] = {}
         self._totals: dict[str, Total] = {}
@@ -157,15 +159,28 @@ class Archive:
                 return amendment
         return None
 
-    def amend(self, id: str, amendment: Amendment) -> None:
+    def amend(self, id: str, amendment: Amendment) -> bool:
         """Notes an amendment; what it does to the living is the fold's own affair.
 
-        One on what is forgotten already goes with the next compaction.
+        Void, and gone with the next compaction, is one on what is forgotten or out of use
+        already, or one that names a successor which is: somebody else was faster.
+
+        Returns:
+            Whether it counts.
         """
-        if id in self._names:
+        gone = self._accounts and not self._keeps(id)
+        if gone or self._out_of_use(id) or self._out_of_use(amendment.by):
             self._discards.append(Discard(amendment.seq, amendment.key, False))
-        else:
-            self._amendments.setdefault(id, []).append(amendment)
+            return False
+        self._amendments.setdefault(id, []).append(amendment)
+        return True
+
+    def _out_of_use(self, id: str) -> bool:
+        tombstone = self.tombstone(id)
+        return tombstone is not None and tombstone.kind in TOMBSTONES
+
+    def _keeps(self, id: str) -> bool:
+        return id in self._living or id in self._dead_ids
 
     def born(self, id: str, n_bytes: int, time: float) -> None:
         """Notes a body of the living; one that is known already changes nothing."""
@@ -188,6 +203,7 @@ class Archive:
             self._living_bytes -= body.n_bytes
             self._dead_bytes += body.n_bytes
             self._dead.append((id, seq, body))
+            self._dead_ids[id] = None
 
     def settle(self, seq: int) -> list[str]:
         """Forgets what the rule forgets after entry ``seq``; returns the ids."""
@@ -200,6 +216,7 @@ class Archive:
             if not self._retention.forgets(dead):
                 break
             self._dead.popleft()
+            del self._dead_ids[id_]
             self._dead_bytes -= body.n_bytes
             self._forget(Forgotten(id_, seq, self._reason, body.n_bytes))
             gone.append(id_)
@@ -252,6 +269,7 @@ class Archive:
             (id_, seq, _Body(n_bytes, time))
             for id_, seq, n_bytes, time in document["dead"]
         )
+        self._dead_ids = dict.fromkeys(self.kept)
         self._forgotten = deque(
             (Forgotten(*line) for line in document["forgotten"]), maxlen=LEDGER_NAMES
         )

@@ -518,7 +518,7 @@ class EvolutionaryMemory(Recollection[Population, Solution]):
             return self._solutions_of(dict.fromkeys([ids[slot] for slot in order]))
 
     def best(self, island: Island | None = None) -> Solution | None:
-        """Returns the best solution ever remembered, the oldest on ties.
+        """Returns the best solution ever remembered, the first to be so on ties.
 
         Where the best was corrected since, the best of the living takes its place.
 
@@ -619,7 +619,7 @@ class EvolutionaryMemory(Recollection[Population, Solution]):
             law=law,
         )
         id_, copy = population.drawn(step.pick, where)
-        return Parent(self.get(id_), draw, step, copy)
+        return Parent(self.get(id_), draw._replace(migrated=copy), step, copy)
 
     def _in_use(self, id: str) -> Solution:
         solution = super()._in_use(id)
@@ -708,7 +708,10 @@ class EvolutionaryMemory(Recollection[Population, Solution]):
         with self._lock:
             self._require_new(solution.id)
             self._require_parents(solution)
-            row = codec.row(self._announced(solution, len(body)))
+            event = self._announced(solution, len(body))
+            if isinstance(event, codec.Remembered):
+                self._population.rehearse(event)
+            row = codec.row(event)
             key = self._key(solution.id)
             if self._following.append(key, row, body):
                 self._keep(solution)
@@ -814,6 +817,12 @@ class EvolutionaryMemory(Recollection[Population, Solution]):
             raise TypeError(
                 f"parent must be a Parent, a Solution or an id, got {parent!r}"
             )
+        for one in parents:
+            if one.scope != self.scope:
+                raise ValueError(
+                    f"parent must be of scope {self.scope!r}, this memory's own, got "
+                    f"{one.id!r} of {one.scope!r}"
+                )
         return Solution(
             id=id,
             text=text,

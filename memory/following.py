@@ -47,6 +47,8 @@ class Fold(Protocol):
 
     #: Number of entries folded in, those of other scopes counted.
     seq: int
+    #: Whether the scope was purged, and has not begun again.
+    purged: bool
     archive: Archive
 
     def apply(self, seq: int, row: bytes) -> None:
@@ -220,15 +222,18 @@ class Following(Generic[F]):
             )
 
     def _applied(self, fold: F, seq: int, row: bytes) -> F:
-        """Returns the fold after one more entry: an empty one after a purge.
-
-        What is written between a purge and a new beginning is of nobody's configuration.
-        """
+        """Returns the fold after one more entry: an empty one after a purge."""
         if row.startswith(_BREAKS) and codec.fields(row, seq)[1] == self.scope:
+            purged = row.startswith(_PURGED)
             fold = self._new(None)
             fold.seq = seq
+            fold.purged = purged
             return fold
-        fold.apply(seq, row)
+        if fold.purged:
+            # Until a new beginning what is written is of nobody's configuration.
+            fold.seq = seq
+        else:
+            fold.apply(seq, row)
         return fold
 
     def _refolded(self, fold: F, seq: int) -> F:
@@ -343,18 +348,24 @@ class Following(Generic[F]):
         return self.key("record", name) if discard.is_record else name
 
     def _configure(self, described: Mapping[str, Any]) -> None:
+        key = f"configured:{self._prefix}"
+        # Who is refused changes nothing.
+        self._require_same(key, described)
         # First a place among those whose snapshots hold up trimming, then the entry.
         self.journal.save_snapshot(0, b"", self._prefix)
         if not self._new(None).archive.accounts:
             # A scope that keeps all keeps its rows, whatever others in the journal trim:
             # they are its list of the dead. This reader never moves on.
             self.journal.save_snapshot(0, b"", f"rows:{self._prefix}")
-        key = f"configured:{self._prefix}"
         row = codec.row(codec.Configured(self.scope, self._fingerprint))
-        if self.journal.append(key, row, codec.document(described)):
-            return
+        if not self.journal.append(key, row, codec.document(described)):
+            self._require_same(key, described)
+
+    def _require_same(self, key: str, described: Mapping[str, Any]) -> None:
         body = self.journal.fetch([key])[0]
-        theirs = {} if body is None else codec.mapping(body)
+        if body is None:
+            return
+        theirs = codec.mapping(body)
         if fingerprint(theirs) != self._fingerprint:
             raise ConfigurationMismatch(
                 f"scope {self.scope!r} of the journal has another configuration: "
@@ -372,12 +383,19 @@ def prefix_of(scope: str) -> str:
     return f"{len(scope)}:{scope}:"
 
 
+def is_begun(journal: Journal, scope: str) -> bool:
+    """Returns whether the journal holds a scope of this name."""
+    key = f"configured:{prefix_of(utf8('scope', scope))}"
+    return journal.fetch([key])[0] is not None
+
+
 def purge_scope(journal: Journal, scope: str) -> int:
     """Removes a scope from a journal, and leaves the others in it as they are.
 
     Its records, their texts and its snapshots are gone at once; what is left of it are
     rows of ids and numbers, until the journal is trimmed. Who follows it gets
-    ``JournalRewound`` at the next call; who opens it begins anew.
+    ``JournalRewound`` at the next call; who opens it begins anew. To be called while
+    nobody writes to the scope: what is written in the same moment may be lost.
 
     Args:
         journal: Where the scope lives.

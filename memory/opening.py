@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memory.evolution import EvolutionaryMemory
-from memory.following import COMPACT_INTERVAL_ENTRIES
+from memory.following import COMPACT_INTERVAL_ENTRIES, is_begun
 from memory.graded.contracts import Compressor
 from memory.graded.memory import GradedMemory
 from memory.graded.recall import Recall
@@ -47,7 +47,7 @@ def open_memory(
         LookupError: There is no such population, and none is to be begun.
         ValueError: ``url`` has another form, or ``name`` is empty.
     """
-    journal = _journal(url, name, create=create)
+    journal = _journal(url, name, scope, create=create)
     try:
         return EvolutionaryMemory(
             settings,
@@ -99,7 +99,7 @@ def open_graded_memory(
         LookupError: There is no such journal, and none is to be begun.
         ValueError: ``url`` has another form, or ``name`` is empty.
     """
-    journal = _journal(url, name, create=create)
+    journal = _journal(url, name, scope, create=create)
     try:
         return GradedMemory(
             settings,
@@ -116,12 +116,17 @@ def open_graded_memory(
         raise
 
 
-def _journal(url: str, name: str, *, create: bool) -> Journal:
-    if not create:
-        names = [size.name for size in list_populations(url)]
-        if name not in names:
-            raise LookupError(
-                f"name must be one of the store's, {', '.join(names) or 'which has none'}"
-                f", got {name!r}"
-            )
-    return open_journal(url, name)
+def _journal(url: str, name: str, scope: str, *, create: bool) -> Journal:
+    if create:
+        return open_journal(url, name)
+    names = [size.name for size in list_populations(url)]
+    if name not in names:
+        raise LookupError(
+            f"name must be one of the store's, {', '.join(names) or 'which has none'}, "
+            f"got {name!r}"
+        )
+    journal = open_journal(url, name)
+    if not is_begun(journal, scope):
+        journal.close()
+        raise LookupError(f"scope must be one of the journal's, got {scope!r}")
+    return journal

@@ -70,6 +70,8 @@ class Recollection(ABC, Generic[F, R]):
         self.stream = utf8("stream", stream)
         self.scope = utf8("scope", scope)
         self._own = KeyedRandom(*key, stream)
+        # Two scopes of one journal give no two records one id.
+        self._ids = KeyedRandom(*key, stream, "scope", scope) if scope else self._own
         self._lock = threading.RLock()
         self._known: dict[str, R] = {}
         self._following: Following[F] = Following(
@@ -205,7 +207,7 @@ class Recollection(ABC, Generic[F, R]):
         The ledger names the last 10,000 and counts all.
         """
         with self._lock:
-            return self._fold.archive.forgotten(id)
+            return self._fold.archive.forgotten(utf8("id", id))
 
     def past(self, seq: int) -> F:
         """Returns the state as it was after the first ``seq`` entries, to look at.
@@ -270,11 +272,11 @@ class Recollection(ABC, Generic[F, R]):
 
     def _record(self, id: str) -> R:
         """Returns the record called ``id`` as it was written."""
-        line = self._fold.archive.forgotten(id)
+        line = self._fold.archive.forgotten(utf8("id", id))
         if line is None:
             if (record := self._known.get(id)) is not None:
                 return record
-            if found := self._records([utf8("id", id)]):
+            if found := self._records([id]):
                 self._keep(found[0])
                 return found[0]
         why = "" if line is None else f", which {line.reason} forgot"
@@ -301,7 +303,10 @@ class Recollection(ABC, Generic[F, R]):
         ]
 
     def _require_new(self, id: str) -> None:
-        """Refuses an id whose record was forgotten and is gone from the journal."""
+        """Refuses an id whose record was forgotten and is gone from the journal.
+
+        As long as it is there, the same record again is known for what it is.
+        """
         line = self._fold.archive.forgotten(id)
         if (
             line is not None
@@ -326,14 +331,18 @@ class Recollection(ABC, Generic[F, R]):
         Another worker that goes by the same stream may be faster: then what it wrote is
         folded in by the append that failed, and the next id is another.
         """
-        return self._own.identifier(self._fold.seq)
+        return self._ids.identifier(self._fold.seq)
 
-    def _event(self, row: Callable[[str], bytes]) -> None:
-        """Appends an event that brings no record, under a key of its own."""
+    def _event(self, row: Callable[[str], bytes]) -> str:
+        """Appends an event that brings no record; returns its key."""
         while True:
             key = self._following.key("amended", self._minted())
-            if self._following.append(key, row(key), b""):
-                return
+            written = row(key)
+            if self._following.append(key, written, written):
+                return key
+            # Where a reply was lost, the entry that is there already is this one.
+            if self._following.journal.fetch([key])[0] == written:
+                return key
             self._following.sync()
 
     def _amend(
@@ -354,10 +363,16 @@ class Recollection(ABC, Generic[F, R]):
         utf8("reason", reason)
         with self._lock:
             record = self._in_use(utf8("id", id))
-            self._event(lambda key: codec.row(event(key)))
-            if self._fold.archive.forgotten(id) is None:
-                return self.get(id)
-            return dataclasses.replace(record, **changes)  # type: ignore[arg-type]
+            done = self._event(lambda key: codec.row(event(key)))
+            archive = self._fold.archive
+            if archive.forgotten(id) is not None:
+                return dataclasses.replace(record, **changes)  # type: ignore[arg-type]
+            if done not in [amendment.key for amendment in archive.amendments(id)]:
+                raise ValueError(
+                    f"id must name a {self.noun} in use, got {id!r}: another worker was "
+                    "faster, and it or what was to take its place is out of use"
+                )
+            return self.get(id)
 
     def _in_use(self, id: str) -> R:
         """Returns the record called ``id``, for an amendment.

@@ -61,6 +61,7 @@ class Draw(NamedTuple):
         seq: Length of the journal at the moment of the draw.
         part: Index of the draw among those of its decision, from zero.
         island: Island that was drawn from, or ``WHOLE``.
+        migrated: Whether the parent lives there as a copy, by migration.
     """
 
     stream: str
@@ -68,6 +69,7 @@ class Draw(NamedTuple):
     seq: int
     part: int = 0
     island: int = 0
+    migrated: bool = False
 
 
 class Provenance(NamedTuple):
@@ -124,10 +126,15 @@ def count(
         if isinstance(value, bool) or not isinstance(value, Integral):
             raise TypeError(f"{name} must be an integer, got {value!r}")
         value = int(value)
+    # Python refuses to print integers of some thousand digits.
+    shown = str(value) if value.bit_length() < 1_000 else "one of hundreds of digits"
     if value < minimum:
-        raise ValueError(f"{name} must be at least {minimum}, got {value}")
-    if maximum is not None and value > maximum:
-        raise ValueError(f"{name} must be at most {maximum}, got {value}")
+        raise ValueError(f"{name} must be at least {minimum}, got {shown}")
+    if value > (LARGEST_INDEX if maximum is None else maximum):
+        raise ValueError(
+            f"{name} must be at most {LARGEST_INDEX if maximum is None else maximum}, "
+            f"got {shown}"
+        )
     return value
 
 
@@ -253,6 +260,7 @@ def checked_draw(draw: Draw, name: str = "draw") -> Draw:
         count(f"{name}.seq", draw.seq, 0, LARGEST_INDEX),
         count(f"{name}.part", draw.part, 0, LARGEST_INDEX),
         count(f"{name}.island", draw.island, WHOLE, LARGEST_INDEX),
+        flag(f"{name}.migrated", draw.migrated),
     )
 
 
@@ -297,6 +305,8 @@ def _frozen_metadata(metadata: object) -> Mapping[str, Scalar]:
         elif isinstance(value, str):
             kept[key] = utf8(name, value)
         elif isinstance(value, Integral):
+            if int(value).bit_length() > 64:
+                raise ValueError(f"{name} must be an integer of at most 64 bits")
             kept[key] = int(value)
         elif isinstance(value, Real):
             kept[key] = real(name, value)
@@ -345,7 +355,9 @@ class Solution(Record):
             for item in fields(self)
             if item.name != "text" and getattr(self, item.name) != item.default
         }
-        named = ", ".join(f"{name}={value!r}" for name, value in shown.items() if value)
+        if not self.metadata:
+            del shown["metadata"]
+        named = ", ".join(f"{name}={value!r}" for name, value in shown.items())
         return f"Solution({named}, text={shortened(self.text)!r})"
 
     def __post_init__(self) -> None:
@@ -364,13 +376,13 @@ class Solution(Record):
             if weight < 0.0:
                 raise ValueError(f"weight must not be negative, got {weight!r}")
             _set(self, weight=weight)
-        if type(self.generation) is not int or self.generation < 0:
+        if type(self.generation) is not int or not 0 <= self.generation < 2**63:
             _set(self, generation=count("generation", self.generation))
         if self.island is not None:
             _set(self, island=count("island", self.island, 0, LARGEST_INDEX))
         if self.parent_ids != ():
             self._check_parents()
-        if self.instance_scores != ():
+        if not isinstance(self.instance_scores, tuple) or self.instance_scores:
             self._check_instance_scores()
 
     def _check_parents(self) -> None:
@@ -390,7 +402,7 @@ class Solution(Record):
 
     def _check_instance_scores(self) -> None:
         scores = self.instance_scores
-        if not isinstance(scores, tuple | list):
+        if isinstance(scores, str) or not hasattr(scores, "__iter__"):
             raise TypeError(
                 f"instance_scores must be a tuple of numbers, got {scores!r}"
             )

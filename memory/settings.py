@@ -122,6 +122,7 @@ class Settings:
     def __post_init__(self) -> None:
         self._check_values()
         self._check_policies()
+        self._check_routes()
 
     def _check_values(self) -> None:
         values: dict[str, object] = {
@@ -157,6 +158,22 @@ class Settings:
         n_cells(self.axes)
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    def _check_routes(self) -> None:
+        for island in range(self.islands if self.islands > 1 else 0):
+            targets = self.topology.targets(island, self.islands)
+            for target in targets:
+                plain = isinstance(target, int) and not isinstance(target, bool)
+                if not plain or not 0 <= target < self.islands or target == island:
+                    raise ValueError(
+                        f"{type(self.topology).__name__} must send migrants of island "
+                        f"{island} to other islands in [0, {self.islands}), got {target!r}"
+                    )
+            if len(dict.fromkeys(targets)) < len(targets):
+                raise ValueError(
+                    f"{type(self.topology).__name__} must name each target once, got "
+                    f"{targets!r} for island {island}"
+                )
 
     def _check_policies(self) -> None:
         # Found out at the first full island, it would be too late.

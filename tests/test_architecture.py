@@ -117,21 +117,31 @@ ALLOWED: dict[str, set[str]] = {
         "memory.settings",
         "memory.stores",
     },
-    "experiments.contracts": {"memory"},
+    "experiments.contracts": {"memory", "memory.graded"},
+    "experiments.conversations": {"memory", "memory.graded"},
     "experiments.expressions": set(),
-    "experiments.tasks": SEAM | {"memory", "experiments.expressions"},
+    "experiments.tasks": SEAM
+    | {
+        "memory",
+        "memory.graded",
+        "experiments.conversations",
+        "experiments.expressions",
+    },
     "experiments.proposers": SEAM | {"memory", "experiments.expressions"},
     "experiments.weightings": SEAM | {"memory"},
     "experiments.loop": SEAM | {"memory"},
     "experiments.composition": set(),
-    "experiments.study": SEAM | {"memory", "experiments.composition"},
-    "experiments.cells": {
+    "experiments.study": SEAM | {"memory", "memory.graded", "experiments.composition"},
+    "experiments.cells": SEAM
+    | {
         "memory",
+        "experiments.composition",
         "experiments.loop",
         "experiments.study",
         "experiments.weightings",
     },
-    "experiments.runs": {
+    "experiments.runs": SEAM
+    | {
         "experiments.cells",
         "experiments.loop",
         "experiments.study",

@@ -13,6 +13,19 @@ class CompressionFailed(RuntimeError):
     """No summary came out; nothing has changed. The message says why, without secrets."""
 
 
+def required(name: str, policy: object, *methods: str) -> None:
+    """Checks that ``policy`` is an object, not a class, with these methods.
+
+    Raises:
+        TypeError: It is not; the message names ``name`` and the first one it lacks.
+    """
+    for method in methods:
+        if isinstance(policy, type) or not callable(getattr(policy, method, None)):
+            raise TypeError(
+                f"{name} must be a policy with the method {method}, got {policy!r}"
+            )
+
+
 class TokenCounter(Protocol):
     """A count, or an estimate, of a model's tokens. Frozen: its fields describe it."""
 

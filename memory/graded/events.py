@@ -68,6 +68,13 @@ class Uncompressed(NamedTuple):
     reason: str
 
 
+class Voided(NamedTuple):
+    """A summary came too late: the writer knew of a change of its messages."""
+
+    scope: str
+    key: str
+
+
 class Committed(NamedTuple):
     """Messages were moved to the long-term tier."""
 
@@ -102,7 +109,9 @@ class Cleared(NamedTuple):
 
 
 Shared = codec.Configured | codec.Compacted | codec.Retracted | codec.Superseded
-Own = Added | Compressed | Uncompressed | Committed | Removed | Tasked | Cleared
+Own = (
+    Added | Compressed | Uncompressed | Voided | Committed | Removed | Tasked | Cleared
+)
 Event = Own | Shared
 
 #: Fields of a row that are written by name where they are not at their default.
@@ -110,7 +119,12 @@ _N_PLACED: dict[type, int] = {Added: 5, Compressed: 5}
 
 
 def row(event: Own) -> bytes:
-    """Returns the row of ``event``."""
+    """Returns the row of ``event``, which is known to be readable.
+
+    Raises:
+        TypeError: A field has the wrong type; the message names it.
+        ValueError: A field is invalid.
+    """
     kind = type(event)
     n_placed = _N_PLACED.get(kind, len(event))
     named = {
@@ -119,7 +133,10 @@ def row(event: Own) -> bytes:
         if value != kind._field_defaults[field]
     }
     name = f"{kind.__name__.lower()}/1"
-    return codec.encoded([name, *event[:n_placed], *([named] if named else [])])
+    written = codec.encoded([name, *event[:n_placed], *([named] if named else [])])
+    # What is appended stays: a row that its own reader refuses would stop every worker.
+    GRADED[name](*codec.fields(written)[1:])
+    return written
 
 
 def _added(
@@ -171,6 +188,10 @@ def _uncompressed(scope: str, key: object, reason: object) -> Uncompressed:
     return Uncompressed(scope, utf8("key", key), utf8("reason", reason))
 
 
+def _voided(scope: str, key: object) -> Voided:
+    return Voided(scope, utf8("key", key))
+
+
 def _committed(scope: str, key: object, ids: object) -> Committed:
     return Committed(scope, utf8("key", key), _ids("ids", ids))
 
@@ -198,6 +219,7 @@ GRADED: dict[str, Callable[..., Event]] = {
     "added/1": _added,
     "compressed/1": _compressed,
     "uncompressed/1": _uncompressed,
+    "voided/1": _voided,
     "committed/1": _committed,
     "removed/1": _removed,
     "tasked/1": _tasked,

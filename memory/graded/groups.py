@@ -1,56 +1,113 @@
 """Tool calls and their outputs: what belongs together is moved and dropped together.
 
-A call's id need not be unique: an output answers the latest call of its id.
+A call's id need not be unique: an output answers the first call of its id that has no
+final output yet, else the latest one. An output that comes before its call waits for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+#: Ids of calls that are remembered when the calls have gone: their late outputs must not
+#: be taken for outputs of later calls of the same id.
+_GONE_CALLS = 1_000
+
 
 @dataclass(slots=True)
-class _Group:
-    """Messages that belong together, their calls, and which of these are unanswered."""
+class _Call:
+    """The outputs of a call, in order, each with whether it is final; and the latest."""
 
-    members: list[str] = field(default_factory=list)
-    calls: dict[str, None] = field(default_factory=dict)
-    unanswered: dict[str, None] = field(default_factory=dict)
+    outputs: dict[str, bool] = field(default_factory=dict)
+    latest: str | None = None
+
+    @property
+    def answered(self) -> bool:
+        return self.latest is not None and self.outputs[self.latest]
+
+    def put(self, output: str, final: bool) -> None:
+        self.outputs[output] = final
+        # A word on the way says nothing more once there is a final one.
+        if final or not self.answered:
+            self.latest = output
+
+    def drop(self, output: str) -> None:
+        del self.outputs[output]
+        if self.latest == output:
+            final = [one for one, is_final in self.outputs.items() if is_final]
+            self.latest = (final or [*self.outputs] or [None])[-1]
 
 
 class Groups:
     """The groups of the messages in the tiers; a message without calls has none."""
 
     def __init__(self) -> None:
-        self._of: dict[str, _Group] = {}
-        self._callers: dict[str, _Group] = {}
-        self._orphans: dict[str, None] = {}
+        self._calls: dict[str, dict[str, _Call]] = {}
+        self._callers: dict[str, dict[str, None]] = {}
+        self._open: dict[str, dict[str, None]] = {}
+        self._claims: dict[str, dict[str, bool]] = {}
+        self._links: dict[str, dict[tuple[str, str], None]] = {}
+        self._waiting: dict[str, dict[str, None]] = {}
+        self._gone: dict[str, None] = {}
+        self._places: dict[str, int] = {}
+        self._n_placed = 0
+        # Of each member of a group, the members; made when asked for.
+        self._members: dict[str, tuple[str, ...]] = {}
 
     def members(self, id: str) -> tuple[str, ...]:
         """Returns the ids of all that belong to ``id``, itself included, in order."""
-        group = self._of.get(id)
-        return (id,) if group is None else tuple(group.members)
+        if id not in self._calls and not self._links.get(id):
+            return (id,)
+        if id not in self._members:
+            found = {id: None}
+            waiting = [id]
+            while waiting:
+                for other in self._neighbours(waiting.pop()):
+                    if other not in found:
+                        found[other] = None
+                        waiting.append(other)
+            members = tuple(sorted(found, key=self._places.__getitem__))
+            self._members.update(dict.fromkeys(members, members))
+        return self._members[id]
 
-    def is_open(self, id: str) -> bool:
-        """Returns whether a call of the group of ``id`` has no final output yet."""
-        group = self._of.get(id)
-        return group is not None and bool(group.unanswered)
+    def unanswered(self, id: str) -> tuple[str, ...]:
+        """Returns what of the group of ``id`` makes a call without a final output."""
+        return tuple(
+            [
+                member
+                for member in self.members(id)
+                if not all(
+                    call.answered for call in self._calls.get(member, {}).values()
+                )
+            ]
+        )
 
     def is_orphan(self, id: str) -> bool:
         """Returns whether ``id`` answers nothing but calls that are not there."""
-        return id in self._orphans
+        return id in self._claims and id not in self._calls and not self._links[id]
+
+    def is_outdated(self, id: str) -> bool:
+        """Returns whether later outputs of its calls have taken the place of ``id``."""
+        links = self._links.get(id)
+        if not links or id in self._calls:
+            return False
+        return all(self._calls[caller][call].latest != id for caller, call in links)
+
+    @property
+    def outdated(self) -> tuple[str, ...]:
+        """Ids of the outputs whose places later ones have taken."""
+        return tuple([id_ for id_ in self._links if self.is_outdated(id_)])
 
     @property
     def n_open(self) -> int:
         """Number of calls without a final output."""
-        distinct = {id(group): group for group in self._of.values()}
-        return sum([len(group.unanswered) for group in distinct.values()])
+        return sum([len(callers) for callers in self._open.values()])
 
     @property
     def orphans(self) -> tuple[str, ...]:
         """Ids of the outputs whose calls are not there."""
-        return tuple(self._orphans)
+        return tuple([id_ for id_ in self._claims if self.is_orphan(id_)])
 
     def add(
         self,
@@ -58,7 +115,7 @@ class Groups:
         calls: Sequence[str],
         answers: Sequence[str],
         progress: Sequence[str],
-    ) -> None:
+    ) -> tuple[str, ...]:
         """Notes a message.
 
         Args:
@@ -66,77 +123,167 @@ class Groups:
             calls: Ids of the calls that it makes.
             answers: Ids of the calls that it answers for good.
             progress: Ids of the calls that it answers for now.
+
+        Returns:
+            The ids of outputs that came before it and answer its calls; from now on they
+            stand behind it.
         """
-        joined = [
-            self._callers[call]
-            for call in (*answers, *progress)
-            if call in self._callers
-        ]
-        if not calls and not joined:
-            if answers or progress:
-                self._orphans[id] = None
-            return
-        group = self._merged(joined)
-        group.members.append(id)
-        self._of[id] = group
-        for call in answers:
-            group.unanswered.pop(call, None)
-        for call in calls:
-            group.calls[call] = None
-            group.unanswered[call] = None
-            self._callers[call] = group
+        if calls or answers or progress:
+            self._place(id)
+        claims = {**dict.fromkeys(progress, False), **dict.fromkeys(answers, True)}
+        if claims:
+            self._claims[id] = claims
+            self._links[id] = {}
+        for call in claims:
+            callers = self._open.get(call)
+            if callers:
+                self._link(next(iter(callers)), call, id)
+            elif call in self._callers:
+                self._link(next(reversed(self._callers[call])), call, id)
+            elif call not in self._gone:
+                self._waiting.setdefault(call, {})[id] = None
+        early: dict[str, None] = {}
+        for call in dict.fromkeys(calls):
+            self._calls.setdefault(id, {})[call] = _Call()
+            self._callers.setdefault(call, {})[id] = None
+            self._open.setdefault(call, {})[id] = None
+            early.update(dict.fromkeys(self._paired(id, call)))
+        for output in early:
+            self._place(output)
+        return tuple(early)
+
+    def replace(self, old: str, new: str) -> bool:
+        """Puts output ``new`` where ``old`` is, which is to be dropped next.
+
+        Returns:
+            Whether it could be done: ``old`` must be an output alone, and ``new`` one of
+            the same calls.
+        """
+        links = self._links.get(old)
+        if not links or old in self._calls or new in self._calls:
+            return False
+        if not all(call in self._claims.get(new, {}) for _, call in links):
+            return False
+        for caller, call in tuple(links):
+            for other in tuple(self._links[new]):
+                if other[1] == call and other[0] != caller:
+                    self._unlink(*other, new)
+            if (caller, call) not in self._links[new]:
+                self._link(caller, call, new)
+            self._no_longer_waits(new, call)
+        return True
 
     def drop(self, id: str) -> None:
-        """Forgets ``id`` and all that belong to it."""
-        self._orphans.pop(id, None)
-        group = self._of.get(id)
-        if group is None:
-            return
-        for member in group.members:
-            del self._of[member]
-        for call in group.calls:
-            if self._callers.get(call) is group:
-                del self._callers[call]
+        """Forgets ``id``; its outputs, if they stay, are orphans."""
+        for caller, call in tuple(self._links.get(id, ())):
+            self._unlink(caller, call, id)
+        for call in self._claims.pop(id, ()):
+            self._no_longer_waits(id, call)
+        for call, made in self._calls.get(id, {}).items():
+            for output in tuple(made.outputs):
+                self._unlink(id, call, output)
+            for known in (self._callers, self._open):
+                known[call].pop(id, None)
+                if not known[call]:
+                    del known[call]
+            self._gone[call] = None
+        while len(self._gone) > _GONE_CALLS:
+            del self._gone[next(iter(self._gone))]
+        self._change(id)
+        self._calls.pop(id, None)
+        self._links.pop(id, None)
+        self._places.pop(id, None)
 
     def document(self) -> dict[str, Any]:
         """Returns everything as plain data."""
-        distinct = {id(group): group for group in self._of.values()}
         return {
-            "groups": [
-                [
-                    group.members,
-                    list(group.calls),
-                    list(group.unanswered),
-                    [call for call in group.calls if self._callers.get(call) is group],
-                ]
-                for group in distinct.values()
+            "calls": [
+                [id_, [[call, list(made.outputs)] for call, made in calls.items()]]
+                for id_, calls in self._calls.items()
             ],
-            "orphans": list(self._orphans),
+            "claims": [[id_, list(one.items())] for id_, one in self._claims.items()],
+            "waiting": [[call, list(ids)] for call, ids in self._waiting.items()],
+            "gone": list(self._gone),
+            "places": list(self._places.items()),
+            "placed": self._n_placed,
         }
 
     def restore(self, document: dict[str, Any]) -> None:
         """Takes over what ``document`` returned; to be called on new groups."""
-        for members, calls, unanswered, latest in document["groups"]:
-            group = _Group(
-                list(members), dict.fromkeys(calls), dict.fromkeys(unanswered)
-            )
-            self._of.update(dict.fromkeys(members, group))
-            self._callers.update(dict.fromkeys(latest, group))
-        self._orphans = dict.fromkeys(document["orphans"])
+        self._places = dict(document["places"])
+        self._n_placed = document["placed"]
+        for id_, claims in document["claims"]:
+            self._claims[id_] = dict(claims)
+            self._links[id_] = {}
+        for id_, calls in document["calls"]:
+            self._calls[id_] = {call: _Call() for call, _ in calls}
+            for call, outputs in calls:
+                self._callers.setdefault(call, {})[id_] = None
+                self._open.setdefault(call, {})[id_] = None
+                for output in outputs:
+                    self._link(id_, call, output)
+        self._waiting = {call: dict.fromkeys(ids) for call, ids in document["waiting"]}
+        self._gone = dict.fromkeys(document["gone"])
 
-    def _merged(self, groups: Sequence[_Group]) -> _Group:
-        """Returns one group of several; a new one of none."""
-        if not groups:
-            return _Group()
-        first = groups[0]
-        for other in groups[1:]:
-            if other is first:
+    def _neighbours(self, id: str) -> Iterator[str]:
+        for made in self._calls.get(id, {}).values():
+            yield from made.outputs
+        for caller, _ in self._links.get(id, ()):
+            yield caller
+
+    def _place(self, id: str) -> None:
+        """Puts ``id`` behind all others."""
+        self._change(id)
+        self._places[id] = self._n_placed
+        self._n_placed += 1
+
+    def _paired(self, id: str, call: str) -> list[str]:
+        """Links outputs that wait for ``call`` of ``id``, up to the first final one."""
+        paired: list[str] = []
+        for output in tuple(self._waiting.get(call, ())):
+            if output == id:
                 continue
-            first.members += other.members
-            first.calls |= other.calls
-            first.unanswered |= other.unanswered
-            self._of.update(dict.fromkeys(other.members, first))
-            for call in other.calls:
-                if self._callers.get(call) is other:
-                    self._callers[call] = first
-        return first
+            self._no_longer_waits(output, call)
+            self._link(id, call, output)
+            paired.append(output)
+            if self._claims[output][call]:
+                break
+        return paired
+
+    def _no_longer_waits(self, output: str, call: str) -> None:
+        waiting = self._waiting.get(call, {})
+        waiting.pop(output, None)
+        if not waiting:
+            self._waiting.pop(call, None)
+
+    def _link(self, caller: str, call: str, output: str) -> None:
+        self._change(caller)
+        self._change(output)
+        self._links[output][caller, call] = None
+        self._calls[caller][call].put(output, self._claims[output][call])
+        self._settle(caller, call)
+
+    def _unlink(self, caller: str, call: str, output: str) -> None:
+        self._change(caller)
+        self._change(output)
+        del self._links[output][caller, call]
+        self._calls[caller][call].drop(output)
+        self._settle(caller, call)
+
+    def _settle(self, caller: str, call: str) -> None:
+        """Notes whether a call is answered."""
+        callers = self._open.get(call, {})
+        if self._calls[caller][call].answered:
+            callers.pop(caller, None)
+        elif caller not in callers:
+            # In the order in which they were made, whatever was taken back meanwhile.
+            callers = {
+                one: None
+                for one in self._callers[call]
+                if not self._calls[one][call].answered
+            }
+        self._open[call] = callers
+
+    def _change(self, id: str) -> None:
+        for member in self._members.get(id, ()):
+            self._members.pop(member, None)

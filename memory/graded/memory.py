@@ -456,6 +456,7 @@ class GradedMemory(Recollection[Tiers, Message]):
                 f"status must be valid when a message is added, got {message.status!r}"
             )
         body = codec.body(message)
+        self._require_new(message.id)
         key = self._key(message.id)
         if self._following.append(key, self._added_row(message), body):
             self._keep(message)

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from memory.graded.contracts import TokenCounter
+from memory.graded.contracts import TokenCounter, required
 from memory.graded.tokens.estimate import Estimate
 from memory.policies import Retention
-from memory.records import count, within
+from memory.records import count, positive, within
 from memory.retention.keep_all import KeepAll
 from memory.settings import description
 
@@ -25,6 +25,10 @@ class GradedSettings:
         summary_share: Share of the threshold that one summary may take.
         medium_share: Share of the threshold that summaries may take together; above it,
             they are compressed once more along with the messages.
+        largest_input_share: Most tokens that are compressed at once, as a multiple of the
+            threshold, positive: after a long time without a summary, what is overdue is
+            compressed in several parts, the oldest first.
+        long_share: Share of a context's budget that the long-term tier has for itself.
         backoff_messages: After a failure, messages that must come before the next
             attempt; doubled by each further failure in a row.
         largest_backoff_messages: Where the doubling ends.
@@ -41,6 +45,8 @@ class GradedSettings:
     recent_share: float = 0.25
     summary_share: float = 0.1
     medium_share: float = 0.25
+    largest_input_share: float = 2.0
+    long_share: float = 0.25
     backoff_messages: int = 8
     largest_backoff_messages: int = 1_024
     counter: TokenCounter = field(default_factory=Estimate)
@@ -61,21 +67,19 @@ class GradedSettings:
                 "summary_share must leave a summary at least one token, got "
                 f"{self.summary_share!r} of {self.threshold_tokens}"
             )
+        within("long_share", self.long_share, 0.0, 1.0)
+        positive("largest_input_share", self.largest_input_share)
         count("backoff_messages", self.backoff_messages, minimum=1)
         count(
             "largest_backoff_messages",
             self.largest_backoff_messages,
             minimum=self.backoff_messages,
         )
-        for method in ("text", "count"):
-            if not callable(getattr(self.counter, method, None)):
-                raise TypeError(
-                    f"counter must be a policy with the method {method}, got "
-                    f"{self.counter!r}"
-                )
-        if not callable(getattr(self.retention, "forgets", None)):
+        required("counter", self.counter, "text", "count")
+        required("retention", self.retention, "forgets")
+        if not isinstance(getattr(self.retention, "keeps_all", None), bool):
             raise TypeError(
-                "retention must be a policy with the method forgets, got "
+                "retention must be a policy that says whether it keeps_all, got "
                 f"{self.retention!r}"
             )
 
@@ -93,6 +97,11 @@ class GradedSettings:
     def medium_tokens(self) -> int:
         """Tokens that summaries may take together."""
         return int(self.medium_share * self.threshold_tokens)
+
+    @property
+    def input_tokens(self) -> int:
+        """Most tokens that are compressed at once."""
+        return int(self.largest_input_share * self.threshold_tokens)
 
     def backoff(self, failures: int) -> int:
         """Returns the messages to wait for after so many failures in a row."""

@@ -27,10 +27,16 @@ from memory.graded.events import (
     Removed,
     Tasked,
     Uncompressed,
+    Voided,
 )
 from memory.graded.groups import Groups
 from memory.graded.messages import Role
 from memory.graded.settings import GradedSettings
+
+#: Messages after which a call without an output is taken to have been given up.
+ABANDONED_AFTER_MESSAGES = 64
+#: Events of which it is known what they did, for those who wrote them.
+_EFFECTS = 64
 
 
 class Tier(StrEnum):
@@ -75,14 +81,20 @@ class Tiers:
         self.groups = Groups()
         self.archive = Archive(settings.retention)
         self.seq = 0
+        self.purged = False
         self.n_added = 0
         self.n_compressions = 0
         self.n_void = 0
+        self.n_moved = 0
         self.n_failures = 0
         #: Failures of compressors since the last summary.
         self.failures = 0
+        #: Summaries that came too late since the last one that did not.
+        self.voids = 0
         self.last_failure = ""
         self._failed_at = 0
+        #: What the last keyed events of here took out or moved, by their keys.
+        self.effects: dict[str, tuple[str, ...]] = {}
 
     def __len__(self) -> int:
         return sum([len(places) for places in self._places.values()])
@@ -127,8 +139,8 @@ class Tiers:
 
     @property
     def order(self) -> int:
-        """Number of messages and summaries that were ever in a tier."""
-        return self.n_added + self.n_compressions
+        """Number of places that were ever given in a tier: the order of the next one."""
+        return self.n_added + self.n_compressions + self.n_moved
 
     @property
     def system(self) -> tuple[str, ...]:
@@ -152,9 +164,35 @@ class Tiers:
         return id in self._system or id in (self.task, self.question)
 
     @property
+    def pinned(self) -> tuple[str, ...]:
+        """Ids of what is pinned: the system messages, the task, the newest question."""
+        named = [id_ for id_ in (self.task, self.question) if id_ is not None]
+        return tuple(dict.fromkeys([*self._system, *named]))
+
+    def is_shown(self, id: str) -> bool:
+        """Returns whether ``id`` may stand in a context.
+
+        Outputs whose calls are gone do not, nor those whose place a later one has taken.
+        """
+        return self.is_pinned(id) or not (
+            self.groups.is_orphan(id) or self.groups.is_outdated(id)
+        )
+
+    def is_open(self, id: str) -> bool:
+        """Returns whether a call of the group of ``id`` still waits for its output.
+
+        One that has waited while ``ABANDONED_AFTER_MESSAGES`` came, or until the user said
+        something new, is taken to have been given up.
+        """
+        return any(self._waits(caller) for caller in self.groups.unanswered(id))
+
+    @property
     def messages_to_wait(self) -> int:
-        """Messages that must be added before the next attempt to compress."""
-        wait = self._settings.backoff(self.failures)
+        """Messages that must be added before the next attempt to compress.
+
+        One summary that came too late is no reason to wait, several in a row are.
+        """
+        wait = self._settings.backoff(self.failures + max(0, self.voids - 1))
         return max(0, wait - (self.n_added - self._failed_at))
 
     def objection(self, ids: Sequence[str]) -> str | None:
@@ -170,7 +208,7 @@ class Tiers:
                 )
             if self.is_pinned(id_):
                 return f"ids must not be pinned, got {id_!r}"
-            if self.groups.is_open(id_):
+            if self.is_open(id_):
                 return f"ids must not belong to an unanswered tool call, got {id_!r}"
             if not all(member in wanted for member in self.groups.members(id_)):
                 return f"ids must hold tool calls with their outputs, got {id_!r} alone"
@@ -217,6 +255,8 @@ class Tiers:
                 self.n_failures,
                 self.failures,
                 self._failed_at,
+                self.n_moved,
+                self.voids,
             ],
             "last_failure": self.last_failure,
             "archive": self.archive.document(),
@@ -242,6 +282,8 @@ class Tiers:
             self.n_failures,
             self.failures,
             self._failed_at,
+            self.n_moved,
+            self.voids,
         ) = document["counts"]
         self.last_failure = document["last_failure"]
         self.archive.restore(document["archive"])
@@ -258,16 +300,20 @@ class Tiers:
                 self.failures += 1
                 self.last_failure = reason
                 self._failed_at = self.n_added
-            case Committed(_, _, ids):
-                self._commit(ids)
+            case Voided():
+                self._void()
+            case Committed(_, key, ids):
+                self._note(key, [one for id_ in ids for one in self._commit(id_)])
             case Removed(_, key, reason, ids):
-                for id_ in ids:
-                    self._remove(id_, Amendment(seq, "removed", key, reason))
+                amendment = Amendment(seq, "removed", key, reason)
+                gone = [one for id_ in ids for one in self._remove(id_, amendment)]
+                self._note(key, gone)
             case codec.Retracted(_, id_, key, reason):
                 self._retract(id_, Amendment(seq, "retracted", key, reason))
             case codec.Superseded(_, id_, key, reason, by):
                 amendment = Amendment(seq, "superseded", key, reason, None, by)
-                self._retract(id_, amendment)
+                if not self._succeed(id_, by, amendment):
+                    self._retract(id_, amendment, by)
             case Tasked(_, _, id_):
                 if id_ in self:
                     self._task = id_
@@ -284,19 +330,23 @@ class Tiers:
             raise ValueError(f"id must be new, got {event.id!r} once more")
         place = Place(self.order, event.role, event.tokens)
         self._enter(Tier.SHORT, event.id, place)
-        self.groups.add(event.id, event.calls, event.answers, event.progress)
+        self.n_added += 1
+        for id_ in self.groups.add(
+            event.id, event.calls, event.answers, event.progress
+        ):
+            self._move_behind(id_)
+        self._gather(event.id)
         if event.role is Role.SYSTEM:
             self._system[event.id] = None
         elif event.role is Role.USER and not event.answers and not event.progress:
             # Some interfaces send the outputs of tools in the user's name.
             self._users[event.id] = None
-        self.n_added += 1
         self.archive.born(event.id, event.size, event.time)
 
     def _compress(self, seq: int, event: Compressed) -> None:
         self.archive.born(event.id, event.size, event.time)
         if self.objection(event.ids) is not None:
-            self.n_void += 1
+            self._void()
             self.archive.died(event.id, seq)
             return
         for id_ in event.ids:
@@ -305,30 +355,91 @@ class Tiers:
         self._enter(Tier.MEDIUM, event.id, place)
         self.n_compressions += 1
         self.failures = 0
+        self.voids = 0
 
-    def _commit(self, ids: Sequence[str]) -> None:
-        for id_ in ids:
-            for member in self.groups.members(id_):
-                tier = self.tier(member)
-                if tier in (Tier.SHORT, Tier.MEDIUM):
-                    self._enter(Tier.LONG, member, self._exit(tier, member))
+    def _void(self) -> None:
+        """Notes a summary that came too late."""
+        self.n_void += 1
+        self.voids += 1
+        self._failed_at = self.n_added
 
-    def _remove(self, id: str, amendment: Amendment) -> None:
-        if id not in self:
-            return
+    def _commit(self, id: str) -> list[str]:
+        """Moves ``id`` and what belongs to it to the long term; returns what was moved."""
+        moved: list[str] = []
         for member in self.groups.members(id):
+            tier = self.tier(member)
+            if tier in (Tier.SHORT, Tier.MEDIUM):
+                self._enter(Tier.LONG, member, self._exit(tier, member))
+                moved.append(member)
+        return moved
+
+    def _gather(self, id: str) -> None:
+        """Moves the group of ``id`` to the long term, if a part of it is there."""
+        members = self.groups.members(id)
+        if len(members) > 1 and any(self.tier(one) is Tier.LONG for one in members):
+            self._commit(id)
+
+    def _move_behind(self, id: str) -> None:
+        """Gives an output that came before its call the place behind it."""
+        tier = self.tier(id)
+        if tier is not None:
+            place = self._exit(tier, id)._replace(order=self.order)
+            self._enter(tier, id, place)
+            self.n_moved += 1
+
+    def _remove(self, id: str, amendment: Amendment) -> tuple[str, ...]:
+        """Removes ``id`` and what belongs to it; returns what was removed."""
+        if id not in self:
+            return ()
+        members = self.groups.members(id)
+        for member in members:
             self.archive.amend(member, amendment)
             self._leave(member, amendment.seq)
+        return members
 
-    def _retract(self, id: str, amendment: Amendment) -> None:
-        """Lays a tombstone; what belongs to the message is removed along with it."""
+    def _succeed(self, id: str, by: str | None, amendment: Amendment) -> bool:
+        """Puts an output in the place of ``id``, another output of the same calls.
+
+        Returns:
+            Whether that could be done.
+        """
+        if by is None or by not in self or not self.groups.replace(id, by):
+            return False
+        self.archive.amend(id, amendment)
+        self._leave(id, amendment.seq)
+        self._gather(by)
+        return True
+
+    def _retract(self, id: str, amendment: Amendment, by: str | None = None) -> None:
+        """Lays a tombstone; what belongs to the message is removed along with it.
+
+        Args:
+            id: The message.
+            amendment: The tombstone.
+            by: What takes its place, and stays whatever it belongs to.
+        """
         reason = f"belongs to {id}, which was {amendment.kind}: {amendment.reason}"
         removed = Amendment(amendment.seq, "removed", amendment.key, reason)
         here = id in self
         for member in self.groups.members(id):
+            if member == by:
+                continue
             self.archive.amend(member, amendment if member == id else removed)
             if here:
                 self._leave(member, amendment.seq)
+
+    def _waits(self, caller: str) -> bool:
+        """Returns whether the outputs of ``caller`` may still be expected."""
+        order = self.place(caller).order
+        if self.order - 1 - order >= ABANDONED_AFTER_MESSAGES:
+            return False
+        question = self.question
+        return question is None or self.place(question).order <= order
+
+    def _note(self, key: str, ids: Sequence[str]) -> None:
+        self.effects[key] = tuple(dict.fromkeys(ids))
+        while len(self.effects) > _EFFECTS:
+            del self.effects[next(iter(self.effects))]
 
     def _leave(self, id: str, seq: int) -> None:
         """Takes ``id`` out of its tier for good, if it is still in one."""
@@ -340,7 +451,6 @@ class Tiers:
         self._users.pop(id, None)
         if self._task == id:
             self._task = None
-        # Whoever takes one out takes out all that belong to it.
         self.groups.drop(id)
         self.archive.died(id, seq)
 

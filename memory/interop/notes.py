@@ -32,6 +32,7 @@ class Notebook:
     def __init__(self, scope: str) -> None:
         self._scope = scope
         self.seq = 0
+        self.purged = False
         self.archive = Archive(KeepAll())
         self.fields: dict[str, dict[str, Any]] = {}
         self.added: dict[str, dict[str, int]] = {}

@@ -173,11 +173,16 @@ class Deme:
     def diversity(self) -> float:
         """Returns the diversity of the living as the metric measures it."""
         if self._diversity is None:
-            self._track()
             # Keyed by the entry that made the living what they are, not by the last one:
             # a failed attempt in between changes nothing.
             rng = self._random.generator("diversity", self.changed, self._island)
-            self._diversity = float(self._tracker.measure(rng))
+            try:
+                self._track()
+                self._diversity = float(self._tracker.measure(rng))
+            except BaseException:
+                # Half told is wrong for ever: it is told all again when it is asked next.
+                self._forget_tracked()
+                raise
         return self._diversity
 
     def stage(self, member: Member, order: int) -> None:
@@ -332,7 +337,7 @@ class Deme:
             return self.state
         diversity = self.diversity() if temperature.reads_diversity else np.nan
         signal = Signal(self.step, diversity, self.view(()).scores)
-        return temperature.control(self.state, signal).temperature
+        return float(temperature.control(self.state, signal).temperature)
 
     def _champions_then(self) -> Flags:
         """Returns the champions if the newcomer, if one is staged, entered."""
@@ -365,6 +370,11 @@ class Deme:
                 self._arrays[name] = np.pad(array, (0, places - array.size))
         # What others see of these arrays they cannot change.
         self._seen = {name: read_only(array) for name, array in self._arrays.items()}
+
+    def _forget_tracked(self) -> None:
+        self._tracker = self._settings.diversity.tracker()
+        self._tracked = []
+        self._moved = dict.fromkeys(range(len(self.features)))
 
     def _track(self) -> None:
         """Tells the tracker who came and went since it was last asked.

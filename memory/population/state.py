@@ -35,7 +35,7 @@ from memory.grid import cell
 from memory.policies import RECENT, Candidates, Floats, Integers, Signal, View
 from memory.population.deme import Deme, Member, joined, read_only, shares
 from memory.randomness import KeyedRandom
-from memory.records import WHOLE
+from memory.records import WHOLE, real
 from memory.settings import Settings
 
 #: A slot of an island.
@@ -134,6 +134,7 @@ class Population:
         self._homes: dict[str, int] = {}
         self.archive = Archive(settings.retention)
         self.seq = 0
+        self.purged = False
         self.n_remembered = 0
         self.n_failed = 0
         self.n_duplicates = 0
@@ -379,6 +380,7 @@ class Population:
             raise ValueError(f"seq must be {self.seq + 1}, the next one, got {seq}")
         self.seq = seq
         if self.archive.accounts and self.best_id in self.archive.settle(seq):
+            self.best_id, self.best_score = None, -math.inf
             self._find_best()
 
     def _count_decision(self, event: Remembered | Failed) -> None:
@@ -396,7 +398,7 @@ class Population:
         island = self._island(event)
         member = Member(
             event.id,
-            self._settings.ranking.score(1, event.score, 0.0),
+            self._ranked(Spread(1, event.score, 0.0)),
             event.weight,
             event.features,
             event.text,
@@ -428,12 +430,54 @@ class Population:
             if n == 1:
                 return 0
             rule = self._settings.assignment
-            island = rule.island(event.origin, self.sizes, self._n_assigned)
+            island = self._assigned(event.origin)
             counts = getattr(rule, "counts", None)
             self._n_assigned += counts is None or counts(event.origin, self.sizes)
-        if not 0 <= island < n:
+        if island >= n:
             raise ValueError(f"island must lie in [0, {n}), got {island!r}")
+        return island
+
+    def _assigned(self, origin: int | None) -> int:
+        """Returns the island that the rule says, which may be somebody else's."""
+        rule, n = self._settings.assignment, self._settings.islands
+        island = rule.island(origin, self.sizes, self._n_assigned)
+        plain = isinstance(island, int | np.integer) and not isinstance(island, bool)
+        if not plain or not 0 <= island < n:
+            raise ValueError(
+                f"{type(rule).__name__} must name an island in [0, {n}), got {island!r}"
+            )
         return int(island)
+
+    def _ranked(self, spread: Spread) -> float:
+        """Returns the score that evaluations count as, by a rule of somebody's."""
+        rule = self._settings.ranking
+        return real(f"the score by {type(rule).__name__}", rule.score(*spread))
+
+    def rehearse(self, event: Remembered) -> None:
+        """Asks the rules of others what they will say to a newcomer, and checks it.
+
+        What is in the journal is folded by everybody for ever, so a rule that answers
+        nonsense is refused before the entry is written.
+
+        Raises:
+            ValueError: A rule gives what its contract does not allow.
+        """
+        settings = self._settings
+        self._ranked(Spread(1, event.score, 0.0))
+        if event.island is None and settings.islands > 1:
+            self._assigned(event.origin)
+        if type(settings.survival).__module__.startswith("memory."):
+            return
+        island = event.island or 0
+        deme = self._demes[island]
+        if self._quota and len(deme) == deme.capacity:
+            score = self._ranked(Spread(1, event.score, 0.0))
+            member = Member(event.id, score, event.weight, event.features)
+            deme.stage(member, self._order + 1)
+            try:
+                self._victim(deme.candidates())
+            finally:
+                deme.dismiss()
 
     def _enter(
         self, seq: int, island: int, member: Member, *, overflow: bool = False
@@ -548,13 +592,11 @@ class Population:
         self, seq: int, event: Rescored | Repeated | Retracted | Superseded
     ) -> None:
         """Notes a later word, and lets the living feel it at once."""
-        gone = self.archive.forgotten(event.id) is not None
         kind = type(event).__name__.lower()
         score = event.score if isinstance(event, Rescored | Repeated) else None
         by = event.by if isinstance(event, Superseded) else ""
         amended = Amendment(seq, kind, event.key, event.reason, score, by)
-        self.archive.amend(event.id, amended)
-        if gone:
+        if not self.archive.amend(event.id, amended):
             return
         if isinstance(event, Rescored):
             self._rank(seq, event.id, event.score)
@@ -578,7 +620,7 @@ class Population:
         if self.archive.tombstone(id) is not None:
             return
         scores = evaluated(first, self.archive.amendments(id))
-        score = self._settings.ranking.score(*Spread.of(scores))
+        score = self._ranked(Spread.of(scores))
         for deme, slot in self._places(id):
             deme.touch(seq)
             deme.rescore(slot, score)

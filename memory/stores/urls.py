@@ -18,7 +18,8 @@ def open_journal(url: str, name: str = "main") -> Journal:
 
     Args:
         url: ``memory:`` (a new one, of this process alone), ``sqlite:///relative.db``,
-            ``sqlite:////absolute.db``, ``redis://host:6379/0``, ``rediss://`` (TLS) or
+            ``sqlite:////absolute.db`` (``?synchronous=FULL`` behind it survives a loss of
+            power: see ``SqliteJournal``), ``redis://host:6379/0``, ``rediss://`` (TLS) or
             ``unix:///path/of/socket``.
         name: Name of the population; workers that give the same name share it.
 
@@ -37,7 +38,11 @@ def open_journal(url: str, name: str = "main") -> Journal:
     if kind == "sqlite":
         from memory.stores.sqlite import SqliteJournal
 
-        return SqliteJournal(place, name)
+        path, _, query = place.partition("?")
+        key, _, value = query.partition("=")
+        if query and key != "synchronous":
+            raise ValueError("url must have no option but synchronous, got another one")
+        return SqliteJournal(path, name, value or "NORMAL")
     from memory.stores.redis import RedisJournal
 
     return RedisJournal(place, name)
@@ -56,7 +61,7 @@ def list_populations(url: str) -> list[PopulationSize]:
     if kind == "sqlite":
         from memory.stores import sqlite
 
-        return sqlite.sizes(place)
+        return sqlite.sizes(place.partition("?")[0])
     from memory.stores import redis
 
     return redis.sizes(place)
@@ -78,7 +83,7 @@ def purge(url: str, name: str) -> PopulationSize:
     if kind == "sqlite":
         from memory.stores import sqlite
 
-        return sqlite.purge(place, name)
+        return sqlite.purge(place.partition("?")[0], name)
     from memory.stores import redis
 
     return redis.purge(place, name)

@@ -256,13 +256,54 @@ def test_two_workers_agree_on_the_order_of_what_they_say_at_once() -> None:
     first.rescore("a", 0.7, "first")
     assert second.rescore("a", 0.8, "second").score == 0.8
     first.retract("b", "it cheats")
-    late = second.rescore("b", 0.9, "it had not heard")
-    assert late.status is Status.RETRACTED
+    with pytest.raises(ValueError, match="'b': another worker was faster"):
+        second.rescore("b", 0.9, "it had not heard")
+    assert second.get("b").status is Status.RETRACTED
+    assert second.get("b").score == 0.6
     first.sync()
     assert document(first) == document(second)
     assert [one.score for one in first.amendments("a")] == [0.7, 0.8]
     assert first.ids == ("a",)
     assert best_of(first) == best_of(second) == "a"
+
+
+def test_two_that_supersede_each_other_are_not_both_lost() -> None:
+    journal = InMemoryJournal()
+    first = EvolutionaryMemory(journal=journal, stream="first")
+    first.remember("a", 0.5, id="a")
+    first.remember("b", 0.6, id="b")
+    second = EvolutionaryMemory(journal=journal, stream="second")
+    first.supersede("a", by="b", reason="b is better")
+    with pytest.raises(ValueError, match="another worker was faster"):
+        second.supersede("b", by="a", reason="a is better")
+    first.sync()
+    assert first.ids == second.ids == ("b",)
+    assert document(first) == document(second)
+
+
+class LosesReplies(InMemoryJournal):
+    """Appends, and says that somebody else had: as after a lost reply."""
+
+    losing = False
+
+    def append_and_read(self, *arguments: Any) -> Any:
+        done = super().append_and_read(*arguments)
+        return done._replace(new=False) if self.losing else done
+
+
+def test_an_amendment_whose_reply_was_lost_counts_once() -> None:
+    journal = LosesReplies()
+    memory = EvolutionaryMemory(journal=journal)
+    memory.remember("a", 0.0, id="a")
+    journal.losing = True
+    for k in range(1, 5):
+        memory.repeat("a", float(k))
+    memory.rescore("a", 7.0, "all wrong")
+    memory.retract("a", "and out")
+    assert memory.amendments("a")[-2].score == 7.0
+    assert len(memory.amendments("a")) == 6
+    made = [memory.remember(f"text {k}", 0.1) for k in range(3)]
+    assert len(memory) == len({one.id for one in made}) == 3
 
 
 def test_repeats_of_two_workers_all_count() -> None:

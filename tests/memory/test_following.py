@@ -231,10 +231,12 @@ def test_a_rule_that_goes_on_raising_leaves_a_memory_that_is_behind_but_whole() 
     memory = EvolutionaryMemory(Settings(capacity=2, survival=rule), journal)
     for k in range(4):
         memory.remember(f"{k}", float(k))
-    rule.left, rule.for_good = 0, True
-    for seq in (0, 3):
+    # It answers while it is asked before the entry is written, and breaks in the fold.
+    rule.left, rule.for_good = 1, True
+    calls = (lambda: memory.remember("x", 9.0, id="x"), memory.sync)
+    for seq, call in zip((0, 3), calls, strict=True):
         with pytest.raises(RuntimeError, match="the rule broke"):
-            memory.remember("x", 9.0, id="x")
+            call()
         # As far as the rule lets it come: the third solution is the first it is asked of.
         assert (memory.seq, len(memory)) == (seq, max(0, seq - 1))
         assert len(memory.living()) == len(memory)
@@ -257,7 +259,7 @@ def test_where_the_rows_before_are_gone_the_fold_is_taken_from_the_snapshot() ->
     assert memory.compact() > behind
     # What lies between is gone: the other one starts from the snapshot.
     other.sync()
-    rule.left, seq = 0, other.seq
+    rule.left, seq = 1, other.seq
     with pytest.raises(RuntimeError, match="the rule broke"):
         other.remember("y", 5.0)
     assert other.seq == seq

@@ -485,3 +485,18 @@ def test_the_whole_story_folds_again_to_the_same_population() -> None:
     memory = EvolutionaryMemory(configuration, journal)
     grow(memory, 150)
     assert document_of(refolded(memory, journal)) == document(memory)
+
+
+def test_the_draw_of_a_copy_names_the_migration_for_ever() -> None:
+    memory = EvolutionaryMemory(
+        Settings(capacity=8, islands=2, migration_interval=4, migration_rate=1.0)
+    )
+    for k in range(12):
+        memory.remember(f"text {k}", float(k), island=k % 2)
+    drawn = [memory.select(island=0) for _ in range(60)]
+    assert {parent.draw.migrated for parent in drawn} == {False, True}
+    for parent in drawn:
+        assert parent.draw.migrated == parent.migrated == (memory.home(parent.id) != 0)
+        assert memory.redraw(parent.draw).draw == parent.draw
+    child = memory.remember("child", 0.5, parent=next(p for p in drawn if p.migrated))
+    assert memory.get(child.id).provenance.draw.migrated

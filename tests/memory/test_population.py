@@ -14,6 +14,8 @@ from memory.diversity.hamming import Hamming
 from memory.diversity.text_shape import TextShape
 from memory.mapping.inverted import Inverted
 from memory.policies import Candidates
+from memory.retention.max_bytes import MaxBytes
+from memory.survival.oldest import Oldest
 from memory.survival.worst import Worst
 from memory.temperature.adaptive import Adaptive
 from memory.temperature.annealed import Annealed
@@ -203,11 +205,12 @@ def test_a_rule_that_raises_leaves_the_population_whole(wrong: Any) -> None:
         memory.remember("c", 0.3)
     assert memory.digest() == before
     assert len(memory) == 2
-    # The event is in the journal, and is folded in once the rule is mended.
-    rule.wrong = None
-    memory.sync()
+    # Nothing is in the journal that nobody could read.
+    del rule.wrong
+    assert memory.seq == 3
+    assert len(EvolutionaryMemory(memory.settings, memory._following.journal)) == 2
+    memory.remember("c", 0.3)
     assert memory.seq == 4
-    assert len(memory) == 2
 
 
 def test_a_population_grows_as_it_fills_and_no_sooner() -> None:
@@ -226,3 +229,79 @@ def test_nobody_can_change_what_a_view_shows() -> None:
     for array in seen[:4]:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 9
+
+
+class Astray:
+    """A rule of assignment, or a topology, that gives what it is told."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def island(self, origin: Any, sizes: Any, n_assigned: int) -> Any:
+        return self.answer
+
+    def targets(self, island: int, n_islands: int) -> Any:
+        return [self.answer]
+
+
+@pytest.mark.parametrize("answer", [None, 2, -1, 1.0, True, "0"])
+def test_a_rule_of_assignment_that_goes_astray_spoils_nothing(answer: Any) -> None:
+    memory = EvolutionaryMemory(Settings(islands=2, assignment=Astray(answer)))
+    with pytest.raises(
+        ValueError, match=r"Astray must name an island in \[0, 2\), got"
+    ):
+        memory.remember("a", 0.1)
+    assert memory.seq == 1
+    assert memory.remember("b", 0.1, island=1).island == 1
+
+
+@pytest.mark.parametrize("target", [None, 2, -1, 0.5, True])
+def test_a_topology_that_goes_astray_is_refused_at_construction(target: Any) -> None:
+    with pytest.raises(ValueError, match="Astray must send migrants of island 0 to"):
+        Settings(islands=2, topology=Astray(target))
+
+
+@pytest.mark.parametrize("answer", [float("nan"), float("inf"), None, True])
+def test_a_ranking_that_gives_no_number_spoils_nothing(answer: Any) -> None:
+    class Ranked:
+        def score(self, n: int, mean: float, squares: float) -> Any:
+            return answer
+
+    memory = EvolutionaryMemory(Settings(ranking=Ranked()))
+    with pytest.raises((TypeError, ValueError), match="the score by Ranked must be"):
+        memory.remember("a", 0.1)
+    assert memory.seq == 1
+
+
+def test_an_interrupted_measure_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = filled([k / 7 for k in range(30)])
+    expected = filled([k / 7 for k in range(30)]).diversity()
+    deme = memory._population._demes[0]
+    append = deme._tracker.append
+    calls = iter(range(100))
+
+    def interrupted(features: Any) -> None:
+        append(features)
+        if next(calls) == 12:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(deme._tracker), "append", lambda _, f: interrupted(f))
+    with pytest.raises(KeyboardInterrupt):
+        memory.diversity()
+    monkeypatch.undo()
+    assert memory.diversity() == expected
+
+
+def test_a_best_that_is_forgotten_makes_room_for_the_best_of_the_living() -> None:
+    memory = EvolutionaryMemory(
+        Settings(capacity=5, survival=Oldest(), retention=MaxBytes(3_000))
+    )
+    memory.remember("the best", 99.0, id="best")
+    for k in range(4):
+        memory.remember(f"{k}", 1.0)
+    for k in range(40):
+        memory.remember("x" * 500 + str(k), 2.0)
+    assert memory.forgotten("best") is not None or len(memory) == 5
+    best = memory.best()
+    assert best is not None
+    assert best.id in memory.ids

@@ -112,3 +112,31 @@ def test_a_solution_cannot_be_changed_through_what_it_was_made_of() -> None:
         made.metadata["tokens"] = 0  # type: ignore[index]
     with pytest.raises(AttributeError):
         made.score = 2.0  # type: ignore[misc]
+
+
+def test_a_score_of_zero_is_shown() -> None:
+    assert "score=0.0" in repr(Solution(id="z", text="t", score=0.0))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"generation": 10**5_000}, "generation must be at most .* hundreds of digits"),
+        ({"metadata": {"n": 10**5_000}}, "metadata.* integer of at most 64 bits"),
+    ],
+)
+def test_an_integer_too_long_to_print_is_refused_by_name(
+    fields: dict, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        Solution(id="z", text="t", score=0.0, **fields)
+
+
+def test_instance_scores_may_be_an_array() -> None:
+    scores = np.array([1.0, 2.0])
+    assert Solution(
+        id="z", text="t", score=0.0, instance_scores=scores
+    ).instance_scores == (
+        1.0,
+        2.0,
+    )

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from memory import (
+    ConfigurationMismatch,
     EvolutionaryMemory,
     InMemoryJournal,
     JournalRewound,
@@ -63,7 +64,9 @@ def test_a_solution_of_another_scope_is_no_record_and_no_parent() -> None:
     foreign = theirs.remember("x", 0.5, id="x")
     with pytest.raises(ValueError, match="scope must be 'mine', this memory's own"):
         mine.record(foreign)
-    with pytest.raises(ValueError, match="parent_ids must name solutions that are rem"):
+    with pytest.raises(
+        ValueError, match=r"parent must be of scope .mine., this memory"
+    ):
         mine.remember("y", 0.5, parent=foreign)
     with pytest.raises(KeyError, match="id must name a solution, got 'x'"):
         mine.get("x")
@@ -185,3 +188,37 @@ def test_a_scope_that_is_not_there_cannot_be_purged() -> None:
     with pytest.raises(LookupError, match="one of the journal's, 'a:b', got 'a'"):
         purge_scope(journal, "a")
     assert configurations(journal.dump())["a:b"]["seed"] == [0]
+
+
+def test_a_join_that_is_refused_holds_nothing_up() -> None:
+    journal = InMemoryJournal()
+    memory = EvolutionaryMemory(
+        Settings(capacity=5, retention=KeepLiving()), journal, compact_interval=100
+    )
+    readers = [snapshot.reader for snapshot in journal.dump().snapshots]
+    with pytest.raises(ConfigurationMismatch, match=r"settings\.capacity: 100 here, 5"):
+        EvolutionaryMemory(None, journal)
+    assert [snapshot.reader for snapshot in journal.dump().snapshots] == readers
+    for k in range(2_500):
+        memory.remember(f"{k}", float(k))
+    assert len(journal.dump().rows) < 1_200
+
+
+def test_two_scopes_of_one_journal_make_no_two_records_of_one_id() -> None:
+    journal = InMemoryJournal()
+    one, two = (EvolutionaryMemory(journal=journal, scope=name) for name in "ab")
+    ids = [memory.remember("x", 1.0).id for memory in (one, two) for _ in range(5)]
+    assert len(set(ids)) == 10
+
+
+def test_what_a_stale_writer_leaves_in_a_purged_scope_is_nobodys() -> None:
+    journal = InMemoryJournal()
+    old = EvolutionaryMemory(Settings(islands=4), journal)
+    old.remember("first", 1.0, island=0)
+    purge_scope(journal, "")
+    with pytest.raises(JournalRewound):
+        old.remember("late", 1.0, island=3)
+    new = EvolutionaryMemory(Settings(islands=1), journal)
+    assert len(new) == 0
+    new.remember("new", 1.0)
+    assert len(EvolutionaryMemory(Settings(islands=1), journal)) == 1
