@@ -511,11 +511,7 @@ class EvolutionaryMemory(Recollection[Population, Solution]):
         Each one once, on however many islands it has copies.
         """
         with self._lock:
-            where = self._where(island, 0)
-            scores, ids = self._population.scores(where), self._population.ids(where)
-            seqs = self._population.orders(where)
-            order = np.lexsort((seqs, -scores))
-            return self._solutions_of(dict.fromkeys([ids[slot] for slot in order]))
+            return self._solutions_of(dict.fromkeys(self._ranked_ids(island)))
 
     def best(self, island: Island | None = None) -> Solution | None:
         """Returns the best solution ever remembered, the first to be so on ties.
@@ -526,10 +522,10 @@ class EvolutionaryMemory(Recollection[Population, Solution]):
             island: Where given, the best of the living there.
         """
         with self._lock:
-            if island is not None:
-                living = self.living(island)
-                return living[0] if living else None
             id_ = self._population.best_id
+            if island is not None:
+                ids = self._ranked_ids(island)
+                id_ = ids[0] if ids else None
             return None if id_ is None else self.get(id_)
 
     def home(self, id: str) -> int | None:
@@ -642,6 +638,13 @@ class EvolutionaryMemory(Recollection[Population, Solution]):
 
     def _evaluated(self, id: str, first: float) -> list[float]:
         return evaluated(first, self._population.archive.amendments(id))
+
+    def _ranked_ids(self, island: Island) -> list[str]:
+        """Returns the ids of the living, the best first, the oldest first on ties."""
+        where, population = self._where(island, 0), self._population
+        order = np.lexsort((population.orders(where), -population.scores(where)))
+        ids = population.ids(where)
+        return [ids[slot] for slot in order]
 
     def _solutions_of(self, ids: Iterable[str]) -> list[Solution]:
         return [self._amended(record) for record in self._records(ids)]
