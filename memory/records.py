@@ -15,6 +15,10 @@ Scalar = str | int | float | bool | None
 LARGEST_INDEX = 2**64 - 1
 
 
+#: Longest integer in metadata.
+_MOST_BITS = 4_096
+
+
 class Metadata(dict[str, Scalar]):
     """A mapping that does not change, and so can be shared, copied and pickled."""
 
@@ -305,8 +309,12 @@ def _frozen_metadata(metadata: object) -> Mapping[str, Scalar]:
         elif isinstance(value, str):
             kept[key] = utf8(name, value)
         elif isinstance(value, Integral):
-            if int(value).bit_length() > 64:
-                raise ValueError(f"{name} must be an integer of at most 64 bits")
+            # Python refuses to print integers of some thousand digits.
+            if int(value).bit_length() > _MOST_BITS:
+                raise ValueError(
+                    f"{name} must be an integer of at most {_MOST_BITS} bits, got one of "
+                    f"{int(value).bit_length()}"
+                )
             kept[key] = int(value)
         elif isinstance(value, Real):
             kept[key] = real(name, value)
