@@ -40,9 +40,10 @@ class GradedStatus(NamedTuple):
         tokens: Their tokens.
         task: Id of the current task, if there is one.
         question: Id of the newest message of the user, if there is one.
-        overdue: Whether there is something to compress now.
+        overdue: Whether there is something to compress now, by a compressor that does.
         open_calls: Number of tool calls without a final output.
-        orphans: Ids of outputs whose calls are gone; they are left out of the context.
+        orphans: Ids of outputs whose calls are gone or have not come yet; they are left
+            out of the context.
         compressions: Number of summaries made so far.
         void: Number of summaries that came too late: their messages had changed.
         failures: Number of failures of compressors in a row, now.
@@ -50,6 +51,8 @@ class GradedStatus(NamedTuple):
         last_failure: What the last failure said.
         messages_to_wait: Messages that must be added before the next attempt.
         ledger: Records and bytes that were forgotten, by the rule that said so.
+        too_large: Ids of messages that no context of the threshold can hold, so that it
+            passes them over.
     """
 
     messages: dict[Tier, int]
@@ -66,3 +69,4 @@ class GradedStatus(NamedTuple):
     last_failure: str
     messages_to_wait: int
     ledger: dict[str, Total]
+    too_large: tuple[str, ...]

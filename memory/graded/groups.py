@@ -36,7 +36,7 @@ class _Call:
         del self.outputs[output]
         if self.latest == output:
             final = [one for one, is_final in self.outputs.items() if is_final]
-            self.latest = (final or [*self.outputs] or [None])[-1]
+            self.latest = next(reversed(final or [*self.outputs]), None)
 
 
 class Groups:
@@ -63,13 +63,20 @@ class Groups:
             found = {id: None}
             waiting = [id]
             while waiting:
-                for other in self._neighbours(waiting.pop()):
+                for other in self.neighbours(waiting.pop()):
                     if other not in found:
                         found[other] = None
                         waiting.append(other)
             members = tuple(sorted(found, key=self._places.__getitem__))
             self._members.update(dict.fromkeys(members, members))
         return self._members[id]
+
+    def neighbours(self, id: str) -> Iterator[str]:
+        """Returns what ``id`` answers, and what answers it, without what comes of these."""
+        for made in self._calls.get(id, {}).values():
+            yield from made.outputs
+        for caller, _ in self._links.get(id, ()):
+            yield caller
 
     def unanswered(self, id: str) -> tuple[str, ...]:
         """Returns what of the group of ``id`` makes a call without a final output."""
@@ -224,12 +231,6 @@ class Groups:
                     self._link(id_, call, output)
         self._waiting = {call: dict.fromkeys(ids) for call, ids in document["waiting"]}
         self._gone = dict.fromkeys(document["gone"])
-
-    def _neighbours(self, id: str) -> Iterator[str]:
-        for made in self._calls.get(id, {}).values():
-            yield from made.outputs
-        for caller, _ in self._links.get(id, ()):
-            yield caller
 
     def _place(self, id: str) -> None:
         """Puts ``id`` behind all others."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,9 @@ import numpy as np
 from memory.following import COMPACT_INTERVAL_ENTRIES
 from memory.graded import codec, events
 from memory.graded.answers import GradedStatus, Overdue, Recalled
-from memory.graded.budget import context_ids, overdue_ids
+from memory.graded.budget import context_ids, overdue_ids, too_large_ids
 from memory.graded.compressors.extractive import Extractive
-from memory.graded.contracts import CompressionFailed, Compressor
+from memory.graded.contracts import CompressionFailed, Compressor, required
 from memory.graded.messages import (
     Draft,
     Message,
@@ -30,14 +31,26 @@ from memory.graded.messages import (
     ToolOutput,
 )
 from memory.graded.recall import Recall
-from memory.graded.searching import Searcher
+from memory.graded.searching import Searcher, deep
 from memory.graded.settings import GradedSettings
 from memory.graded.tiers import Tier, Tiers
+from memory.graded.words import is_visible
+from memory.graded.working import in_thread
 from memory.recollection import Recollection, seed_names
-from memory.records import LARGEST_INDEX, Provenance, Status, count, real, utf8
+from memory.records import (
+    LARGEST_INDEX,
+    Provenance,
+    Status,
+    count,
+    flag,
+    real,
+    utf8,
+)
 from memory.stores.journal import Journal
 
 _TIERS = tuple(Tier)
+#: Characters of a failure's reason that are kept.
+_REASON_CHARACTERS = 1_000
 
 
 class GradedMemory(Recollection[Tiers, Message]):
@@ -83,6 +96,11 @@ class GradedMemory(Recollection[Tiers, Message]):
             raise TypeError(
                 f"settings must be GradedSettings or None, got {settings!r}"
             )
+        if compressor is not None:
+            required("compressor", compressor, "compress")
+            flag("compressor.compresses", getattr(compressor, "compresses", None))
+        if recall is not None:
+            required("recall", recall, "choose")
         self.settings = GradedSettings() if settings is None else settings
         self.compressor: Compressor = (
             Extractive(counter=self.settings.counter)
@@ -138,32 +156,36 @@ class GradedMemory(Recollection[Tiers, Message]):
         It stays readable until the retention rule forgets it.
 
         Returns:
-            The ids of what was removed; none if it was in no tier.
+            The ids of what was removed; none if it was in no tier, or if another worker
+            was faster to take it out.
         """
         with self._lock:
             if utf8("id", id) not in self._tiers:
                 return ()
             members = self._tiers.groups.members(id)
-            self._event(
-                lambda key: events.row(
-                    events.Removed(self.scope, key, utf8("reason", reason), members)
+            return self._effect(
+                lambda key: events.Removed(
+                    self.scope, key, utf8("reason", reason), members
                 )
             )
-            return members
 
     def commit_to_long_term(self, *ids: str) -> tuple[str, ...]:
         """Moves messages to the long-term tier, and with tool calls their outputs.
+
+        Outputs that come later follow their calls.
 
         Returns:
             The ids of what is in the long-term tier now that was not before.
 
         Raises:
-            KeyError: An id is in no tier.
+            KeyError: An id is in no tier, or another worker was faster to take it out; the
+                others are in the long-term tier then.
+            TypeError: An id is not a string.
         """
         with self._lock:
             tiers = self._tiers
             for id_ in ids:
-                tiers.place(id_)
+                tiers.place(utf8("id", id_))
             members = [one for id_ in ids for one in tiers.groups.members(id_)]
             moved = tuple(
                 [
@@ -173,9 +195,11 @@ class GradedMemory(Recollection[Tiers, Message]):
                 ]
             )
             if moved:
-                self._event(
-                    lambda key: events.row(events.Committed(self.scope, key, moved))
+                moved = self._effect(
+                    lambda key: events.Committed(self.scope, key, moved)
                 )
+            for id_ in ids:
+                self._tiers.place(id_)
             return moved
 
     def set_task(self, id: str) -> None:
@@ -184,17 +208,23 @@ class GradedMemory(Recollection[Tiers, Message]):
         Until one is named, the first message of the user is the task.
 
         Raises:
-            KeyError: It is in no tier.
+            KeyError: It is in no tier, or another worker was faster to take it out.
+            TypeError: ``id`` is not a string.
         """
         with self._lock:
-            self._tiers.place(id)
+            self._tiers.place(utf8("id", id))
             self._event(lambda key: events.row(events.Tasked(self.scope, key, id)))
+            self._tiers.place(id)
 
     def clear(self, *, everything: bool = False) -> None:
         """Empties the short and the medium-term tier; ``everything``: the long one too.
 
         What is in no tier stays readable until the retention rule forgets it.
+
+        Raises:
+            TypeError: ``everything`` is not a bool.
         """
+        flag("everything", everything)
         with self._lock:
             self._event(
                 lambda key: events.row(events.Cleared(self.scope, key, everything))
@@ -203,19 +233,19 @@ class GradedMemory(Recollection[Tiers, Message]):
     def tier(self, id: str) -> Tier | None:
         """Returns the tier that ``id`` is in; ``None`` if it is in none."""
         with self._lock:
-            return self._tiers.tier(id)
+            return self._tiers.tier(utf8("id", id))
 
     def messages(self, tier: Tier | str | None = None) -> list[Message]:
         """Returns the messages of a tier, the oldest first; of all tiers by default."""
         with self._lock:
-            wanted = _TIERS if tier is None else (Tier(tier),)
+            wanted = _TIERS if tier is None else (_tier(tier),)
             ids = [id_ for one in wanted for id_ in self._tiers.ids(one)]
             return self._all(ids)
 
     def size(self, tier: Tier | str | None = None) -> int:
         """Returns the number of messages in a tier; in all tiers by default."""
         with self._lock:
-            return len(self._tiers) if tier is None else self._tiers.size(Tier(tier))
+            return len(self._tiers) if tier is None else self._tiers.size(_tier(tier))
 
     def sources(self, id: str) -> list[Message]:
         """Returns what a summary was made of, as far as it is kept, the oldest first.
@@ -246,8 +276,9 @@ class GradedMemory(Recollection[Tiers, Message]):
         """Returns what to show the model, each message once, within a budget of tokens.
 
         First the system messages, then the long, the medium and the short-term tier, each
-        in the order of time. See ``memory.graded.budget.context_ids`` for what goes first
-        where the budget is short.
+        in the order of time. The long-term tier has a share of the budget for itself. See
+        ``memory.graded.budget.context_ids`` for what goes first where the budget is
+        short, and ``too_large`` in the status for what does not fit even alone.
 
         Args:
             budget_tokens: Most tokens, by the memory's counter; the threshold by default.
@@ -261,20 +292,37 @@ class GradedMemory(Recollection[Tiers, Message]):
         )
         count("budget_tokens", budget)
         with self._lock:
-            return self._all(context_ids(self._tiers, budget))
+            share = self.settings.long_share
+            return self._all(context_ids(self._tiers, budget, share))
 
     def tokens(self, messages: Iterable[Message]) -> int:
         """Returns the tokens of ``messages`` by the memory's counter."""
         return sum([self.settings.counter.count(message) for message in messages])
 
-    def search(self, text: str, limit: int = 10) -> list[Recalled]:
+    def search(
+        self, text: str, limit: int = 10, *, compressed: bool = False
+    ) -> list[Recalled]:
         """Returns at most ``limit`` messages that share words with ``text``, best first.
+
+        Args:
+            text: The words.
+            limit: Most messages that are wanted, positive.
+            compressed: Whether to look too into what the summaries in the tiers were made
+                of, as far as it is kept; the reason then names the summary. It reads all
+                of it at each search.
 
         Raises:
             ImportError: The library that searches is not installed.
+            TypeError: An argument has the wrong type.
+            ValueError: ``limit`` is not positive.
         """
-        alone = Recall(relevance=1.0, recency=0.0, short=0.0, medium=0.0, long=0.0)
+        utf8("text", text)
+        count("limit", limit, minimum=1)
+        flag("compressed", compressed)
         with self._lock:
+            if compressed:
+                return self._found_deep(text, limit)
+            alone = Recall(relevance=1.0, recency=0.0, short=0.0, medium=0.0, long=0.0)
             found = self._recalled(text, limit, alone, self._generator(0))
             return [one for one in found if one.reason.score > 0.0]
 
@@ -288,6 +336,8 @@ class GradedMemory(Recollection[Tiers, Message]):
             size: Most messages that are wanted.
             decision: Index of the decision in this worker's stream, which names the
                 random numbers of a recall at a temperature; the next one if ``None``.
+                Nobody keeps account of decisions: a memory that is opened again begins
+                at zero, and draws as before.
 
         Raises:
             ImportError: The library that searches is not installed.
@@ -324,8 +374,8 @@ class GradedMemory(Recollection[Tiers, Message]):
         forgets them. Messages that were added meanwhile are not touched.
 
         Args:
-            ids: Ids of the messages.
-            summary: The summary, in words.
+            ids: Ids of the messages, in any order.
+            summary: The summary, in words, within the ``summary_tokens`` of the settings.
             operator: Name of what made it.
             time: When, in the caller's unit.
 
@@ -336,16 +386,20 @@ class GradedMemory(Recollection[Tiers, Message]):
             CompressionFailed: Another worker changed one of the messages meanwhile.
             TypeError: An argument has the wrong type.
             ValueError: The messages are not there (any more), are pinned or are split from
-                their tool calls, or the summary is empty or no smaller than they are.
+                their tool calls, or the summary is empty, above its budget, or no smaller
+                than they are.
         """
-        made_of = tuple(ids)
-        if not utf8("summary", summary).strip():
-            raise ValueError(f"summary must not be empty, got {summary!r}")
+        given = _several(ids)
+        if not is_visible(utf8("summary", summary)):
+            raise ValueError(
+                f"summary must not be empty, got {_shortened(repr(summary))}"
+            )
         with self._lock:
             self.sync()
-            objection = self._tiers.objection(made_of)
+            objection = self._tiers.objection(given)
             if objection is not None:
                 raise ValueError(objection)
+            made_of = self._oldest_first(given)
             freed = sum([self._tiers.place(id_).tokens for id_ in made_of])
             message = self._new(
                 lambda id_: Message(
@@ -367,8 +421,11 @@ class GradedMemory(Recollection[Tiers, Message]):
             return message
 
     def compression_failed(self, reason: str) -> None:
-        """Notes that a compressor failed: nothing changes but the next attempt's time."""
-        utf8("reason", reason)
+        """Notes that a compressor failed: nothing changes but the next attempt's time.
+
+        Of the reason, the first 1,000 characters are kept.
+        """
+        reason = _shortened(utf8("reason", reason))
         with self._lock:
             self._event(
                 lambda key: events.row(events.Uncompressed(self.scope, key, reason))
@@ -377,8 +434,10 @@ class GradedMemory(Recollection[Tiers, Message]):
     async def compress_overdue(self) -> Message | None:
         """Compresses what is overdue, without holding up anybody meanwhile.
 
-        The compressor works in a thread of its own; the memory stays open. A failure is
-        noted, see ``status``, and changes nothing.
+        The compressor works in a thread of its own; the memory stays open. Whatever the
+        compressor raises is a failure: it is noted, see ``status``, and changes nothing.
+        So is a caller who stops waiting; its compressor works on, and until it is done no
+        other one begins.
 
         Returns:
             The summary; ``None`` where nothing was overdue, the compressor failed, its
@@ -389,19 +448,21 @@ class GradedMemory(Recollection[Tiers, Message]):
             if due is None:
                 return None
             self._compressing = True
+        job = in_thread(self.compressor.compress, due.messages, due.budget_tokens)
         try:
-            summary = await asyncio.to_thread(
-                self.compressor.compress, due.messages, due.budget_tokens
-            )
-        except CompressionFailed as error:
-            self.compression_failed(_encodable(str(error)))
-            return None
-        except Exception as error:
-            self.compression_failed(type(error).__name__)
-            raise
+            try:
+                summary = await asyncio.wrap_future(job)
+            except asyncio.CancelledError:
+                # Nothing must take the place of the cancellation.
+                with suppress(Exception):
+                    self.compression_failed("cancelled before there was a summary")
+                raise
+            except Exception as error:
+                self.compression_failed(_reason(error))
+                return None
+            return self._summarised(due, summary)
         finally:
-            self._compressing = False
-        return self._summarised(due, summary)
+            job.add_done_callback(self._compressor_is_done)
 
     def status(self) -> GradedStatus:
         """Returns what there is and how compression goes."""
@@ -412,7 +473,8 @@ class GradedMemory(Recollection[Tiers, Message]):
                 tokens={tier: tiers.tokens(tier) for tier in Tier},
                 task=tiers.task,
                 question=tiers.question,
-                overdue=bool(overdue_ids(tiers, self.settings)),
+                overdue=self.compressor.compresses
+                and bool(overdue_ids(tiers, self.settings)),
                 open_calls=tiers.groups.n_open,
                 orphans=tiers.groups.orphans,
                 compressions=tiers.n_compressions,
@@ -422,6 +484,7 @@ class GradedMemory(Recollection[Tiers, Message]):
                 last_failure=tiers.last_failure,
                 messages_to_wait=tiers.messages_to_wait,
                 ledger=tiers.archive.ledger,
+                too_large=too_large_ids(tiers, self.settings.threshold_tokens),
             )
 
     @property
@@ -513,10 +576,16 @@ class GradedMemory(Recollection[Tiers, Message]):
 
     def _compressed_row(self, message: Message, freed: int) -> bytes:
         n_tokens = self.settings.counter.count(message)
+        n_words = self.settings.counter.text(message.text)
         if n_tokens >= freed:
             raise ValueError(
                 f"summary must be smaller than what it stands for, {freed} tokens, got "
                 f"{n_tokens}"
+            )
+        if n_words > self.settings.summary_tokens:
+            raise ValueError(
+                f"summary must have at most {self.settings.summary_tokens} tokens, got "
+                f"{n_words}"
             )
         return events.row(
             events.Compressed(
@@ -564,12 +633,13 @@ class GradedMemory(Recollection[Tiers, Message]):
     def _summarised(self, due: Overdue, summary: str) -> Message | None:
         """Records a summary.
 
-        ``None`` where its messages have changed meanwhile, or where it is refused, which
-        is noted as a failure of the compressor.
+        ``None`` where its messages have changed meanwhile, which is noted, or where it is
+        refused, which is noted as a failure of the compressor.
         """
         with self._lock:
             self.sync()
             if self._tiers.objection(due.ids) is not None:
+                self._event(lambda key: events.row(events.Voided(self.scope, key)))
                 return None
             operator = type(self.compressor).__name__
             try:
@@ -579,6 +649,63 @@ class GradedMemory(Recollection[Tiers, Message]):
             except (TypeError, ValueError) as error:
                 self.compression_failed(_encodable(str(error)))
                 return None
+
+    def _compressor_is_done(self, _: object) -> None:
+        self._compressing = False
+
+    def _effect(
+        self, event: Callable[[str], events.Committed | events.Removed]
+    ) -> tuple[str, ...]:
+        """Appends an event; returns the ids that it has moved or taken out in truth."""
+        keys: list[str] = []
+
+        def row(key: str) -> bytes:
+            keys.append(key)
+            return events.row(event(key))
+
+        self._event(row)
+        return self._tiers.effects.get(keys[-1], ())
+
+    def _oldest_first(self, ids: Sequence[str]) -> tuple[str, ...]:
+        """Returns ``ids`` in the order of time: a summary stands for what is older."""
+        tiers = self._tiers
+
+        def age(id: str) -> tuple[bool, int]:
+            return tiers.tier(id) is not Tier.MEDIUM, tiers.place(id).order
+
+        return tuple(sorted(ids, key=age))
+
+    def _found_deep(self, text: str, limit: int) -> list[Recalled]:
+        """Returns what is found in the tiers and behind the summaries in them."""
+        found: dict[str, tuple[Message, Tier, str]] = {}
+        for tier in Tier:
+            for message in self._all(self._tiers.ids(tier)):
+                found[message.id] = (message, tier, "")
+                for source in self._behind(message, {}):
+                    found.setdefault(source.id, (source, tier, message.id))
+        reasons = deep(
+            {id_: one.text for id_, (one, _, _) in found.items()}, text, limit
+        )
+        return [
+            Recalled(message, tier, reason._replace(summary=summary))
+            for id_, reason in reasons.items()
+            for message, tier, summary in [found[id_]]
+        ]
+
+    def _behind(self, message: Message, seen: dict[str, None]) -> list[Message]:
+        """Returns what a summary was made of in the end, without what is wrong."""
+        if message.sender != _COMPRESSOR:
+            return []
+        behind: list[Message] = []
+        for source in self._records(message.provenance.inputs):
+            if source.id in seen:
+                continue
+            seen[source.id] = None
+            if source.sender == _COMPRESSOR and source.provenance.inputs:
+                behind += self._behind(source, seen)
+            elif self._amended(source).status is Status.VALID:
+                behind.append(source)
+        return behind
 
     def _recalled(
         self, question: str, size: int, policy: Recall, rng: np.random.Generator
@@ -602,5 +729,33 @@ class GradedMemory(Recollection[Tiers, Message]):
 _COMPRESSOR = "compressor"
 
 
+def _tier(tier: object) -> Tier:
+    try:
+        return Tier(tier)  # type: ignore[arg-type]
+    except ValueError:
+        raise ValueError(
+            f"tier must be one of {', '.join(Tier)}, got {tier!r}"
+        ) from None
+
+
+def _several(ids: object) -> tuple[str, ...]:
+    if isinstance(ids, str) or not isinstance(ids, Sequence):
+        raise TypeError(f"ids must be a sequence of ids, got {ids!r}")
+    return tuple([utf8("ids", id_) for id_ in ids])
+
+
+def _reason(error: Exception) -> str:
+    """Returns what is noted of a failure: its words only where they hold no secrets."""
+    if isinstance(error, CompressionFailed):
+        return _encodable(str(error))
+    return type(error).__name__
+
+
 def _encodable(text: str) -> str:
     return text.encode(errors="replace").decode()
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= _REASON_CHARACTERS:
+        return text
+    return text[: _REASON_CHARACTERS - 1] + "\u2026"

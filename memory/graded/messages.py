@@ -124,10 +124,10 @@ class ToolCall:
         utf8("arguments", arguments)
 
     def parsed(self) -> Any:  # noqa: ANN401
-        """Returns the arguments as plain data, or their text where it is no JSON."""
+        """Returns the arguments as plain data, or their text where they cannot be read."""
         try:
             return json.loads(self.arguments)
-        except ValueError:
+        except (ValueError, RecursionError):
             return self.arguments
 
 

@@ -48,6 +48,8 @@ class Reason(NamedTuple):
         probability: Probability of this draw among those that were left; one where the
             best are taken.
         u: The uniform number that decided; ``None`` where the best are taken.
+        summary: Id of the summary in a tier that the record stands behind; empty for what
+            is in a tier itself.
     """
 
     score: float
@@ -56,6 +58,7 @@ class Reason(NamedTuple):
     tier: float
     probability: float = 1.0
     u: float | None = None
+    summary: str = ""
 
 
 class Choice(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -76,3 +76,27 @@ class Searcher:
         for message in self._messages(new):
             self._index.put(message.id, message.text)
         self._indexed = living
+
+
+def deep(texts: Mapping[str, str], question: str, limit: int) -> dict[str, Reason]:
+    """Returns at most ``limit`` of the texts that share words with a question.
+
+    Args:
+        texts: The texts by id, whether in a tier or not.
+        question: The question in words.
+        limit: Most texts that are wanted.
+
+    Returns:
+        Why each was found, the best first; of equal ones the later of ``texts``.
+    """
+    index = Lexical()
+    for id_, text in texts.items():
+        index.put(id_, text)
+    names, scores = index.scores(question)
+    places = np.flatnonzero(scores > 0.0)
+    order = places[np.lexsort((-places, -scores[places]))][:limit]
+    return {
+        names[place]: Reason(share, share, 0.0, 0.0)
+        for place in order
+        for share in [float(scores[place] / scores[order[0]])]
+    }

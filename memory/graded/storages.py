@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,7 +20,7 @@ from typing import Any, Protocol
 from memory.graded.codec import from_plain, plain
 from memory.graded.lexical import Lexical
 from memory.graded.messages import Message
-from memory.records import utf8
+from memory.records import count, utf8
 
 try:
     import fcntl
@@ -47,7 +48,7 @@ class Storage(Protocol):
         """Removes a message; returns whether it was there."""
 
     async def search(self, query: str, limit: int = 10) -> list[Message]:
-        """Returns at most ``limit`` messages that hold words of ``query``."""
+        """Returns at most ``limit`` messages, positive, that hold words of ``query``."""
 
     async def get_all(self) -> list[Message]:
         """Returns all messages in their order of arrival."""
@@ -75,11 +76,11 @@ class InMemoryStorage:
 
     async def get(self, id: str) -> Message | None:
         """See ``Storage``."""
-        return self._messages.get(id)
+        return self._messages.get(utf8("id", id))
 
     async def remove(self, id: str) -> bool:
         """See ``Storage``."""
-        return self._messages.pop(id, None) is not None
+        return self._messages.pop(utf8("id", id), None) is not None
 
     async def search(self, query: str, limit: int = 10) -> list[Message]:
         """See ``Storage``; by BM25, the best first."""
@@ -103,7 +104,8 @@ class FileStorage:
 
     Several instances on one path, of several processes too, see what the others wrote: a
     change is made to what the file holds at that moment, under a lock (where the system
-    has such locks). The file bears a checksum. One that does not read is refused, by
+    has such locks). A link is followed, and the file keeps its permissions. The file bears
+    a checksum. One that does not read is refused, by
     every call, for as long as it lies there; a copy is put beside it.
 
     Args:
@@ -116,10 +118,15 @@ class FileStorage:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         if isinstance(path, str):
             utf8("path", path)
-        self.path = Path(path)
+        self._path = Path(path)
         self._lock = threading.Lock()
         self._messages: dict[str, Message] = {}
         self._signature: tuple[int, ...] | None = None
+
+    @property
+    def path(self) -> Path:
+        """The file itself, where the path is that of a link."""
+        return Path(os.path.realpath(self._path))
 
     async def add(self, message: Message | Sequence[Message]) -> None:
         """See ``Storage``.
@@ -134,10 +141,13 @@ class FileStorage:
 
     async def get(self, id: str) -> Message | None:
         """See ``Storage``; refuses a corrupt file."""
-        return self._now().get(id)
+        return self._now().get(utf8("id", id))
 
     async def remove(self, id: str) -> bool:
         """See ``Storage``; refuses a corrupt file."""
+        utf8("id", id)
+        if not self.path.parent.is_dir():
+            return False
         with self._exclusive():
             messages = dict(self._read())
             if messages.pop(id, None) is None:
@@ -159,6 +169,8 @@ class FileStorage:
 
     async def clear(self) -> None:
         """See ``Storage``; refuses a corrupt file. The file stays, empty."""
+        if not self.path.parent.is_dir():
+            return
         with self._exclusive():
             if self._read():
                 self._write({})
@@ -171,11 +183,14 @@ class FileStorage:
     def _exclusive(self) -> Iterator[None]:
         """Keeps other threads and processes from changing the file."""
         with self._lock:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            beside = self.path.with_name(self.path.name + ".lock")
+            path = self.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            beside = path.with_name(path.name + ".lock")
             with beside.open("ab") as lock:
                 if fcntl is not None:
                     fcntl.flock(lock, fcntl.LOCK_EX)
+                    # Left behind by a writer that was killed.
+                    _new(path).unlink(missing_ok=True)
                 yield
 
     def _read(self) -> dict[str, Message]:
@@ -198,7 +213,7 @@ class FileStorage:
             if document["checksum"] != _checksum(document["messages"]):
                 raise ValueError("its checksum does not match")
             messages = [from_plain(fields) for fields in document["messages"]]
-        except (ValueError, TypeError, LookupError) as error:
+        except (ValueError, TypeError, LookupError, RecursionError) as error:
             raise StorageCorrupt(
                 f"{self.path} must be a storage of messages, {error!r}; it is left as it "
                 f"is, with a copy at {self._aside(content)}"
@@ -208,7 +223,8 @@ class FileStorage:
     def _aside(self, content: bytes) -> Path:
         """Returns where a copy of ``content`` lies: one for each content, not each call."""
         digest = blake2b(content, digest_size=4).hexdigest()
-        copy = self.path.with_name(f"{self.path.name}.corrupt-{digest}")
+        path = self.path
+        copy = path.with_name(f"{path.name}.corrupt-{digest}")
         if not copy.exists():
             _replace(copy, content)
         return copy
@@ -241,6 +257,8 @@ def _several(message: object) -> list[Message]:
 
 
 def _found(messages: dict[str, Message], query: str, limit: int) -> list[Message]:
+    utf8("query", query)
+    count("limit", limit, minimum=1)
     index = Lexical()
     for message in messages.values():
         index.put(message.id, message.text)
@@ -259,11 +277,18 @@ def _signature(descriptor: int) -> tuple[int, ...]:
     return status.st_ino, status.st_mtime_ns, status.st_size
 
 
+def _new(path: Path) -> Path:
+    """Returns where the next content of ``path`` is written before it takes its place."""
+    return path.with_name(f".{path.name}.new")
+
+
 def _replace(path: Path, content: bytes) -> tuple[int, ...]:
     """Puts ``content`` at ``path``, whole or not at all; returns the file's signature."""
-    new = path.with_name(f".{path.name}.new")
+    new = _new(path)
     try:
         with new.open("wb") as file:
+            with suppress(FileNotFoundError):
+                new.chmod(stat.S_IMODE(path.stat().st_mode))
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -374,9 +374,10 @@ class Tiers:
         return moved
 
     def _gather(self, id: str) -> None:
-        """Moves the group of ``id`` to the long term, if a part of it is there."""
-        members = self.groups.members(id)
-        if len(members) > 1 and any(self.tier(one) is Tier.LONG for one in members):
+        """Moves all that ``id`` has joined to the long term, if a part of it is there."""
+        # What belonged together before is in one tier: its neighbours stand for it.
+        near = self.groups.neighbours(id)
+        if any(self.tier(one) is Tier.LONG for one in (id, *near)):
             self._commit(id)
 
     def _move_behind(self, id: str) -> None:

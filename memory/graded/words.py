@@ -16,6 +16,10 @@ _SPACELESS = (
 _RUNS = re.compile(rf"[{_SPACELESS}]+|[^\W_{_SPACELESS}]+")
 _SPACELESS_RUN = re.compile(rf"[{_SPACELESS}]+")
 
+_UNSEEN = ("Cc", "Cf", "Cn", "Mn", "Zl", "Zp", "Zs")
+#: Letters and symbols that are drawn as nothing.
+_FILLERS = "\u115f\u1160\u2800\u3164\uffa0"
+
 
 def words(text: str) -> list[str]:
     """Returns the words of ``text`` in their order, repetitions included."""
@@ -27,3 +31,11 @@ def words(text: str) -> list[str]:
         else:
             found.append(run)
     return found
+
+
+def is_visible(text: str) -> bool:
+    """Returns whether there is anything to see: more than blanks, controls and fillers."""
+    return any(
+        unicodedata.category(letter) not in _UNSEEN and letter not in _FILLERS
+        for letter in text
+    )

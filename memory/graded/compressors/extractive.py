@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from memory.graded.contracts import CompressionFailed, TokenCounter
+from memory.graded.contracts import CompressionFailed, TokenCounter, required
 from memory.graded.messages import Message, readable
 from memory.graded.tokens.estimate import Estimate
 from memory.graded.transcript import speaker
@@ -27,6 +27,8 @@ from memory.records import count, within
 _ENDS = re.compile("(?<=[.!?])\\s+|(?<=[\u3002\uff01\uff1f])|\n+")
 _ITERATIONS = 100
 _TOLERANCE = 1e-9
+#: Words that are compared at once.
+_WORDS_AT_ONCE = 2_048
 
 
 class Sentence(NamedTuple):
@@ -44,7 +46,7 @@ class Extractive:
         damping: Probability that the surfer follows a link, in ``[0, 1]``.
         block_sentences: Sentences that are compared with each other, at least two: a
             longer conversation is ranked block by block. Time and memory grow with its
-            square.
+            square, memory not with the number of words.
         counter: Counts the tokens of the summary.
 
     Raises:
@@ -61,6 +63,7 @@ class Extractive:
     def __post_init__(self) -> None:
         within("damping", self.damping, 0.0, 1.0)
         count("block_sentences", self.block_sentences, minimum=2)
+        required("counter", self.counter, "text")
 
     def compress(self, messages: Sequence[Message], budget_tokens: int) -> str:
         """Returns the best sentences within ``budget_tokens``, in their order.
@@ -157,19 +160,22 @@ def _centrality(sentences: Sequence[Sequence[str]], damping: float) -> Floats:
 
 def _similarity(sentences: Sequence[Sequence[str]]) -> Floats:
     """Returns ``(n, n)`` shared words over log-lengths; zero to itself."""
-    vocabulary: dict[str, int] = {}
-    rows: list[int] = []
-    columns: list[int] = []
+    holders: dict[str, list[int]] = {}
     lengths = np.zeros(len(sentences))
     for row, sentence in enumerate(sentences):
         different = dict.fromkeys(sentence)
         lengths[row] = len(different)
         for word in different:
-            rows.append(row)
-            columns.append(vocabulary.setdefault(word, len(vocabulary)))
-    held = np.zeros((len(sentences), max(1, len(vocabulary))))
-    held[rows, columns] = 1.0
-    shared = held @ held.T
+            holders.setdefault(word, []).append(row)
+    # A word of one sentence alone is shared with none.
+    common = [rows for rows in holders.values() if len(rows) > 1]
+    shared = np.zeros((len(sentences), len(sentences)))
+    for start in range(0, len(common), _WORDS_AT_ONCE):
+        some = common[start : start + _WORDS_AT_ONCE]
+        held = np.zeros((len(sentences), len(some)))
+        for column, rows in enumerate(some):
+            held[rows, column] = 1.0
+        shared += held @ held.T
     np.fill_diagonal(shared, 0.0)
     logarithms = np.log(np.maximum(lengths, 1.0))
     # Two sentences of one word each have no length by this measure; one is added.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from memory.graded.contracts import CompressionFailed, TokenCounter
+from memory.graded.contracts import CompressionFailed, TokenCounter, required
 from memory.graded.messages import Message
 from memory.graded.tokens.estimate import Estimate
 from memory.graded.transcript import line
@@ -21,11 +21,17 @@ class Truncation:
 
     Args:
         counter: Counts the tokens of the summary.
+
+    Raises:
+        TypeError: ``counter`` is no counter.
     """
 
     counter: TokenCounter = field(default_factory=Estimate)
 
     compresses: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        required("counter", self.counter, "text")
 
     def compress(self, messages: Sequence[Message], budget_tokens: int) -> str:
         """Returns the longest end of the conversation within ``budget_tokens``.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.graded.budget import context_ids, overdue_ids
+from memory.graded.budget import context_ids, overdue_ids, too_large_ids
 from memory.graded.events import (
     Added,
     Committed,
@@ -16,13 +17,21 @@ from memory.graded.events import (
     Own,
     Tasked,
     Uncompressed,
+    row,
 )
 from memory.graded.settings import GradedSettings
 from memory.graded.tiers import Tier, Tiers
+from memory.graded.tokens.estimate import Estimate
+from memory.policies import Dead
+from memory.retention.keep_all import KeepAll
 from tests.memory.graded.test_tiers import added, folded
 
 SETTINGS = GradedSettings(
-    threshold_tokens=100, recent_share=0.3, summary_share=0.1, medium_share=0.2
+    threshold_tokens=100,
+    recent_share=0.3,
+    summary_share=0.1,
+    medium_share=0.2,
+    largest_input_share=10.0,
 )
 
 
@@ -143,7 +152,8 @@ def test_a_call_is_shown_with_its_outputs_or_not_at_all() -> None:
     )
     assert context_ids(tiers, 40) == ["t", "c", "x", "o"]
     assert context_ids(tiers, 30) == ["t", "c", "o"]
-    assert context_ids(tiers, 20) == ["t"]
+    assert context_ids(tiers, 20) == ["t", "x"]
+    assert context_ids(tiers, 19) == ["t"]
 
 
 def test_an_orphan_is_not_shown() -> None:
@@ -151,6 +161,81 @@ def test_an_orphan_is_not_shown() -> None:
         added("t", "user"), added("o", "tool", answers=("gone",)), added("a")
     )
     assert context_ids(tiers, 100) == ["t", "a"]
+
+
+def test_only_the_latest_output_of_a_call_is_shown() -> None:
+    tiers = folded(
+        added("t", "user"),
+        added("c", calls=("1",)),
+        *[added(f"p{i}", "tool", progress=("1",)) for i in range(50)],
+        settings=SETTINGS,
+    )
+    assert context_ids(tiers, 100) == ["t", "c", "p49"]
+    # What nobody sees makes nothing overdue.
+    assert overdue_ids(tiers, SETTINGS) == ()
+    tiers.apply(tiers.seq + 1, row(added("o", "tool", answers=("1",))))
+    assert context_ids(tiers, 100) == ["t", "c", "o"]
+
+
+def test_the_newest_stays_as_it_is_if_a_context_holds_it() -> None:
+    tiers = folded(
+        *many(9),
+        added("c", calls=("1",)),
+        added("o", "tool", tokens=60, answers=("1",)),
+        settings=SETTINGS,
+    )
+    assert overdue_ids(tiers, SETTINGS) == tuple(f"m{i}" for i in range(9))
+    assert context_ids(tiers, 100) == ["m6", "m7", "m8", "c", "o"]
+
+
+def test_what_no_context_can_hold_does_not_empty_the_rest() -> None:
+    tiers = folded(
+        added("t", "user"),
+        *many(5),
+        added("c", calls=("1",)),
+        added("o", "tool", tokens=600, answers=("1",)),
+        settings=SETTINGS,
+    )
+    assert context_ids(tiers, 100) == ["t", *(f"m{i}" for i in range(5))]
+    assert too_large_ids(tiers, 100) == ("c", "o")
+    assert too_large_ids(tiers, 700) == ()
+    assert {"c", "o"} <= set(overdue_ids(tiers, SETTINGS))
+
+
+def test_the_long_term_has_a_share_of_the_context() -> None:
+    facts = many(60)
+    tiers = folded(
+        *facts,
+        Committed("", "k", tuple(f"m{i}" for i in range(60))),
+        *many(30, first=60),
+    )
+    shown = context_ids(tiers, 200)
+    assert shown[:5] == [f"m{i}" for i in range(55, 60)]
+    assert len(shown) == 20
+    assert context_ids(tiers, 200, 0.0) == [f"m{i}" for i in range(70, 90)]
+
+
+def test_no_more_is_compressed_at_once_than_a_compressor_can_take() -> None:
+    settings = dataclasses.replace(SETTINGS, largest_input_share=1.5)
+    tiers = folded(*many(100), settings=settings)
+    assert overdue_ids(tiers, settings) == tuple(f"m{i}" for i in range(15))
+
+
+def test_a_message_that_is_too_large_to_compress_does_not_hold_up_the_others() -> None:
+    settings = dataclasses.replace(SETTINGS, largest_input_share=1.0)
+    start = [added("huge", tokens=500), *many(20)]
+    tiers = folded(*start, settings=settings)
+    assert overdue_ids(tiers, settings) == ("huge",)
+    failed = [*start, Uncompressed("", "k", "too long"), *many(8, first=20)]
+    tiers = folded(*failed, settings=settings)
+    assert overdue_ids(tiers, settings) == tuple(f"m{i}" for i in range(10))
+
+
+def test_given_up_calls_are_compressed() -> None:
+    # They were kept for ever.
+    calls = [added(f"m{i}", calls=(f"{i}",)) for i in range(100)]
+    tiers = folded(*calls, settings=SETTINGS)
+    assert overdue_ids(tiers, SETTINGS) == tuple(f"m{i}" for i in range(36))
 
 
 tokens = st.integers(1, 30)
@@ -189,7 +274,8 @@ def test_a_context_holds_its_budget(events: list[Own], budget: int) -> None:
     assert len(set(ids)) == len(ids)
     assert sum(tiers.place(id_).tokens for id_ in ids) <= budget
     for id_ in ids:
-        assert all(member in ids for member in tiers.groups.members(id_))
+        for member in tiers.groups.members(id_):
+            assert member in ids or not tiers.is_shown(member)
     assert all(id_ in ids for id_ in tiers.system)
     assert all(id_ in ids for id_ in (tiers.task, tiers.question) if id_)
 
@@ -208,6 +294,30 @@ def test_what_is_overdue_can_be_compressed_and_then_no_more_is(
     assert overdue_ids(after, SETTINGS) == ()
 
 
+@given(events=conversations(), share=st.floats(0.1, 2.0))
+def test_what_is_overdue_is_compressed_in_parts_until_nothing_is(
+    events: list[Own], share: float
+) -> None:
+    settings = dataclasses.replace(SETTINGS, largest_input_share=share)
+    tiers = folded(*events, settings=settings)
+    size = len(tiers)
+    while ids := overdue_ids(tiers, settings):
+        assert tiers.objection(ids) is None
+        tiers.apply(tiers.seq + 1, row(Compressed("", f"sum{size}", ids, 10, 7)))
+        assert tiers.n_void == 0
+        assert len(tiers) < size or len(ids) == 1
+        size = len(tiers)
+        if tiers.n_compressions > 50:
+            raise AssertionError("it never ends")
+
+
+class Forgets:
+    """A rule that lacks a word."""
+
+    def forgets(self, dead: Dead) -> bool:
+        return False
+
+
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
@@ -216,6 +326,8 @@ def test_what_is_overdue_can_be_compressed_and_then_no_more_is(
         ({"recent_share": 0.8}, "must add up to less than 1"),
         ({"recent_share": 1.5}, r"recent_share must lie in \[0, 1\]"),
         ({"backoff_messages": 0}, "backoff_messages must be at least 1"),
+        ({"long_share": 1.5}, r"long_share must lie in \[0, 1\]"),
+        ({"largest_input_share": 0.0}, "largest_input_share must be"),
         (
             {"largest_backoff_messages": 3},
             "largest_backoff_messages must be at least 8",
@@ -229,8 +341,18 @@ def test_settings_that_cannot_work_are_refused(
         GradedSettings(**fields)
 
 
-def test_policies_without_their_methods_are_refused() -> None:
-    with pytest.raises(TypeError, match="counter must be a policy"):
-        GradedSettings(counter=3)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="retention must be a policy"):
-        GradedSettings(retention=None)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"counter": 3}, "counter must be a policy"),
+        ({"counter": Estimate}, "counter must be a policy"),
+        ({"retention": None}, "retention must be a policy"),
+        ({"retention": KeepAll}, "retention must be a policy"),
+        ({"retention": Forgets()}, "retention must be a policy that says whether it"),
+    ],
+)
+def test_policies_without_their_methods_are_refused(
+    fields: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(TypeError, match=reason):
+        GradedSettings(**fields)

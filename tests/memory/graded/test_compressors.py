@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import tracemalloc
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
@@ -143,6 +144,19 @@ def test_a_snapshot_is_what_the_model_wrote() -> None:
     assert "tool: On Mount Everest" in conversation["content"]
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "<think>First, ## Task\nis what?</think>\n",
+        f"<think>\n{GOOD}\n</think>\n\n",
+        "Here is the snapshot:\n\n",
+    ],
+)
+def test_thoughts_and_forewords_are_no_part_of_a_snapshot(before: str) -> None:
+    with endpoint(answering(before + GOOD)) as server:
+        assert snapshot(server.url).compress(TALK, 200) == GOOD
+
+
 def test_no_key_is_sent_where_no_variable_is_named() -> None:
     with endpoint(answering(GOOD)) as server:
         snapshot(server.url, key_variable="").compress(TALK, 200)
@@ -229,14 +243,23 @@ def bytes_of(body: bytes, status: int = 200) -> Any:
         (bytes_of(b'{"choices": []}'), "a chat completion in JSON"),
         (bytes_of(b'{"choices": [3]}'), "a chat completion in JSON"),
         (bytes_of(b"\xff\xfe\x00"), "a chat completion in JSON"),
+        (bytes_of(b"[" * 300_000), "a chat completion in JSON"),
+        (bytes_of(b"[" * 300_000, 500), "status 200, got 500"),
         (answering(""), "it is empty"),
         (answering(" \n "), "it is empty"),
+        (answering("\u200b\u200d"), "it is empty"),
         (answering(None), "it is empty"),
         (answering(["text"]), "it is empty"),
         (answering("I am sorry, I cannot do that."), "it lacks Task, Facts"),
         (answering(GOOD.replace("## Next", "## After")), "it lacks Next"),
         (answering(GOOD + "\ud800"), "encodable as UTF-8"),
+        (
+            answering(" ".join(f"## {name}" for name in SECTIONS)),
+            "it lacks Task, Facts",
+        ),
+        (answering(f"<think>{GOOD}</think>\nnone"), "it lacks Task, Facts"),
         (answering(GOOD, reason="length"), "cut off"),
+        (answering(GOOD, reason="content_filter"), "it ended by content_filter"),
         (answering(GOOD + " word" * 500), "at most 200 tokens"),
     ],
 )
@@ -290,12 +313,62 @@ def test_a_key_that_cannot_be_sent_is_refused_unseen(
         "http://",
         "http://user:secret@host/v1",
         "http://host/v1?key=secret",
+        "http://secret:99999/v1",
+        "http://secret:0/v1",
+        "http://secret:abc/v1",
+        "http://host/vé/secret",
+        "http://host/a b/secret",
+        "http://host/v1\x00secret",
+        "http://.secret",
+        "http://secret..com/v1",
+        f"http://{'secret' * 20}.com/v1",
+        "http://a secret/v1",
+        "http://[secret/v1",
     ],
 )
 def test_an_address_that_will_not_do_is_refused_unseen(url: str) -> None:
     with pytest.raises(ValueError, match="base_url must") as failure:
         Snapshot(url, "small")
     assert "secret" not in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://localhost",
+        "http://127.0.0.1:8080/v1/",
+        "http://[::1]:8080/v1",
+        "https://bücher.example/v1",
+        "https://my-host_2.example/openai/v1~x",
+    ],
+)
+def test_an_address_that_will_do_is_taken(url: str) -> None:
+    assert Snapshot(url, "small").base_url == url
+
+
+@pytest.mark.parametrize("counter", [None, 3, Estimate])
+def test_a_counter_that_is_none_is_refused_at_once(counter: Any) -> None:
+    for make in (
+        lambda: Extractive(counter=counter),
+        lambda: Truncation(counter=counter),
+        lambda: Snapshot("http://h/v1", "m", counter=counter),
+    ):
+        with pytest.raises(TypeError, match="counter must be a policy with the method"):
+            make()
+
+
+def test_ranking_takes_no_more_memory_for_more_words() -> None:
+    # 500 sentences that share 60,000 words, and as many again of their own.
+    many = [
+        [*(str((place * 240 + one) % 60_000) for one in range(480)), f"own {place}"]
+        for place in range(500)
+    ]
+    tracemalloc.start()
+    ranks = Extractive().ranks(many)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert ranks.sum() == pytest.approx(500)
+    assert most < 80_000_000
 
 
 def test_every_compressor_keeps_its_contract() -> None:

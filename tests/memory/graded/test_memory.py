@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import os
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 from memory import EvolutionaryMemory, open_journal, purge
 from memory.following import ConfigurationMismatch
 from memory.graded import codec
+from memory.graded.compressors.extractive import Extractive
 from memory.graded.compressors.nothing import Nothing
 from memory.graded.contracts import CompressionFailed
 from memory.graded.memory import GradedMemory
@@ -25,7 +27,9 @@ from memory.graded.messages import (
     Message,
     Text,
     ToolCall,
+    ToolOutput,
     assistant,
+    draft,
     system,
     tool,
     user,
@@ -185,7 +189,7 @@ def test_a_summary_of_what_was_removed_meanwhile_is_dropped() -> None:
     assert due is not None
     assert run(meanwhile(memory, lambda: memory.remove(due.ids[3]))) is None
     assert memory.size(Tier.MEDIUM) == 0
-    assert memory.status().failures == 0
+    assert (memory.status().failures, memory.status().void) == (0, 1)
     assert memory.size() == 61
 
 
@@ -229,16 +233,26 @@ def test_a_failing_compressor_changes_nothing_and_is_waited_for() -> None:
     assert memory.status().failures == 0
 
 
-def test_an_error_of_the_compressors_own_is_noted_and_raised() -> None:
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError("key"), RecursionError(), KeyError]
+)
+def test_an_error_of_the_compressors_own_is_a_failure_like_any_other(
+    error: Any,
+) -> None:
     class Broken(Says):
         def compress(self, messages: Sequence[Message], budget_tokens: int) -> str:
-            raise ZeroDivisionError
+            raise error
 
     memory = filled(Broken())
-    with pytest.raises(ZeroDivisionError):
-        run(memory.compress_overdue())
-    assert memory.status().last_failure == "ZeroDivisionError"
+    assert run(memory.compress_overdue()) is None
+    status = memory.status()
+    assert status.failures == 1
+    # Its name alone: its words may hold a secret.
+    assert status.last_failure.endswith("Error")
     assert memory.size() == 62
+    memory.extend([assistant("more")] * 8)
+    memory.compressor = Says()
+    assert run(memory.compress_overdue()) is not None
 
 
 def test_a_long_term_above_the_threshold_compresses_nothing() -> None:
@@ -362,7 +376,7 @@ def test_there_is_a_search() -> None:
     assert [one.message.id for one in memory.search("cellar")] == []
 
 
-@pytest.mark.parametrize("summary", ["", "  \n"])
+@pytest.mark.parametrize("summary", ["", "  \n", "\u200b\u200d\ufeff", "\u2800"])
 def test_an_empty_summary_is_refused_and_nothing_is_lost(summary: str) -> None:
     # Defect 94.
     memory = filled(Says(summary))
@@ -388,6 +402,305 @@ def test_a_summary_that_is_no_text_is_refused(summary: Any) -> None:
     assert run(memory.compress_overdue()) is None
     assert memory.size() == 62
     assert "summary must be" in memory.status().last_failure
+
+
+def test_a_summary_above_its_budget_is_refused_and_waited_for() -> None:
+    # Smaller than its messages, so that it could go on for ever.
+    compressor = Says("word " * 60)
+    memory = filled(compressor)
+    for _ in range(20):
+        run(memory.compress_overdue())
+        memory.add(assistant("more"))
+    status = memory.status()
+    assert (status.compressions, len(compressor.asked), status.failures) == (0, 2, 2)
+    assert status.last_failure == "summary must have at most 40 tokens, got 60"
+
+
+def test_of_a_failure_the_beginning_is_kept() -> None:
+    memory = GradedMemory(SMALL)
+    memory.compression_failed("x" * 100_000)
+    assert memory.status().last_failure == "x" * 999 + "…"
+
+
+def test_a_compressor_that_hangs_is_asked_once() -> None:
+    memory = filled(Slow())
+    slow = memory.compressor
+    assert isinstance(slow, Slow)
+
+    async def impatient() -> None:
+        for _ in range(5):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(memory.compress_overdue(), 0.05)
+            memory.extend([assistant("more")] * 20)
+
+    before = threading.active_count()
+    run(impatient())
+    assert threading.active_count() == before + 1
+    status = memory.status()
+    assert (status.failures, status.overdue) == (1, True)
+    assert status.last_failure.startswith("cancelled")
+    slow.may_end.set()
+    deadline = time.monotonic() + 10
+    while run(memory.compress_overdue()) is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert memory.status().compressions == 1
+    assert len(slow.asked) == 2
+
+
+def test_summaries_that_always_come_too_late_are_counted_and_waited_for() -> None:
+    class Spoilt(Says):
+        def compress(self, messages: Sequence[Message], budget_tokens: int) -> str:
+            memory.remove(messages[0].id)
+            return super().compress(messages, budget_tokens)
+
+    compressor = Spoilt()
+    memory = filled(compressor)
+    for _ in range(30):
+        memory.add(assistant("more"))
+        assert run(memory.compress_overdue()) is None
+    assert memory.status().void == len(compressor.asked) == 4
+
+
+def test_an_outage_of_the_compressor_is_caught_up_in_parts() -> None:
+    class Small(Says):
+        def compress(self, messages: Sequence[Message], budget_tokens: int) -> str:
+            super().compress(messages, budget_tokens)
+            if memory.tokens(messages) > 2 * SMALL.threshold_tokens:
+                raise CompressionFailed("that is too long for the model")
+            return self.text
+
+    memory = filled(Small(), n=1_000)
+    for _ in range(40):
+        memory.add(assistant("more"))
+        run(memory.compress_overdue())
+    status = memory.status()
+    assert status.all_failures == 0
+    assert not status.overdue
+    assert status.tokens[Tier.SHORT] + status.tokens[Tier.MEDIUM] <= 400
+
+
+def test_the_newest_output_is_shown_before_it_is_compressed() -> None:
+    memory = filled()
+    memory.add(assistant(ToolCall("c", "read")))
+    output = memory.add(tool("c", "read", "line of the file " * 60))
+    assert memory.tokens([output]) > SMALL.recent_tokens
+    assert run(memory.compress_overdue()) is not None
+    assert memory.context()[-1] == output
+
+
+def test_what_does_not_fit_even_alone_is_passed_over_and_named() -> None:
+    memory = filled(n=5)
+    call = memory.add(assistant(ToolCall("c", "read")))
+    output = memory.add(tool("c", "read", "line of the file " * 200))
+    assert texts(memory.context())[-1] == "step 4 of the work"
+    assert memory.status().too_large == (call.id, output.id)
+    assert memory.context(1_000)[-1] == output
+
+
+def test_a_bundle_of_outputs_of_two_messages_stops_nothing() -> None:
+    journal = InMemoryJournal()
+    memory = GradedMemory(SMALL, journal, compressor=Says())
+    memory.add(user("t"))
+    memory.add(assistant(ToolCall("a", "f")))
+    memory.add(assistant(ToolCall("b", "f"), ToolCall("c", "f")))
+    memory.add(
+        draft("tool", *[ToolOutput(one, "f", f"of {one}") for one in ("a", "b", "c")])
+    )
+    for number in range(40):
+        memory.add(assistant(f"step {number} of the work after it"))
+    summary = run(memory.compress_overdue())
+    assert summary is not None
+    assert len(memory.sources(summary.id)) > 3
+    memory.clear()
+    assert GradedMemory(SMALL, journal).digest() == memory.digest()
+
+
+@pytest.mark.parametrize("n_tokens", [2.0, -1, True, "5", None])
+def test_a_count_that_is_none_is_refused_before_anything_is_written(
+    n_tokens: Any,
+) -> None:
+    class Odd(Estimate):
+        def count(self, message: Message) -> int:
+            return n_tokens  # type: ignore[no-any-return]
+
+    journal = InMemoryJournal()
+    memory = GradedMemory(GradedSettings(counter=Odd()), journal)
+    for message in (user("x"), user("x").message("a")):
+        with pytest.raises((TypeError, ValueError), match="tokens must be"):
+            memory.add(message)
+    assert memory.seq == 1
+    assert len(GradedMemory(GradedSettings(counter=Odd()), journal)) == 0
+
+
+def test_a_flag_that_is_none_is_refused_before_anything_is_written() -> None:
+    memory = filled()
+    seq = memory.seq
+    with pytest.raises(TypeError, match="everything must be"):
+        memory.clear(everything=1)  # type: ignore[arg-type]
+    assert (memory.seq, memory.size()) == (seq, 62)
+
+
+def test_what_another_worker_was_faster_to_take_is_not_reported_as_done() -> None:
+    journal = InMemoryJournal()
+    one = filled(journal=journal, stream="one")
+    ids = [message.id for message in one.messages("short")[2:30]]
+    two = GradedMemory(SMALL, journal, stream="two")
+    two.compressed(ids[:10], "short")
+    assert ids[0] in one
+    with pytest.raises(KeyError, match="id must name a message in a tier"):
+        one.commit_to_long_term(ids[0], ids[20])
+    assert one.tier(ids[20]) is Tier.LONG
+    two.compressed(ids[10:15], "short")
+    assert one.remove(ids[12]) == ()
+    two.remove(ids[16])
+    assert ids[16] not in one or one.remove(ids[16]) == ()
+    two.remove(ids[17])
+    with pytest.raises(KeyError, match="id must name a message in a tier"):
+        one.set_task(ids[17])
+    assert one.remove(ids[18]) == (ids[18],)
+
+
+def test_a_corrected_output_takes_the_place_of_the_wrong_one() -> None:
+    memory = GradedMemory(SMALL)
+    memory.add(user("task"))
+    call = memory.add(assistant(ToolCall("c", "f")))
+    wrong = memory.add(tool("c", "f", "wrong"))
+    right = memory.add(tool("c", "f", "right"))
+    dead = memory.supersede(wrong.id, right.id, "corrected")
+    assert dead.status is Status.SUPERSEDED
+    assert memory.context()[1:] == [call, right]
+    assert memory.amendments(wrong.id)[0].by == right.id
+
+
+def test_an_output_follows_its_call_through_the_tiers() -> None:
+    memory = GradedMemory(SMALL)
+    memory.add(user("task"))
+    call = memory.add(assistant(ToolCall("c", "f")))
+    memory.commit_to_long_term(call.id)
+    output = memory.add(tool("c", "f", "42"))
+    memory.add(user("q"))
+    assert memory.messages("long") == [call, output]
+    late = memory.add(tool("c", "f", "42 (sent twice)"))
+    memory.clear()
+    assert memory.messages() == [call, output, late]
+    assert memory.context() == [call, late]
+    assert memory.remove(call.id) == (call.id, output.id, late.id)
+    assert memory.context() == []
+
+
+def test_an_output_that_another_worker_was_faster_to_add_finds_its_call() -> None:
+    journal = InMemoryJournal()
+    one = GradedMemory(SMALL, journal, stream="one")
+    two = GradedMemory(SMALL, journal, stream="two")
+    output = two.add(tool("c", "f", "42"))
+    call = one.add(assistant(ToolCall("c", "f")))
+    assert one.context() == [call, output]
+    assert (one.status().open_calls, one.status().orphans) == (0, ())
+    assert GradedMemory(SMALL, journal).digest() == one.digest()
+
+
+def test_the_words_on_the_way_leave_the_context() -> None:
+    memory = GradedMemory(SMALL)
+    memory.add(system("sys"))
+    memory.add(user("task"))
+    memory.add(assistant(ToolCall("c", "f")))
+    for number in range(100):
+        memory.add(tool("c", "f", f"{number} % of the work done", "in_progress"))
+    assert texts(memory.context())[2:] == ["f({})", "99 % of the work done"]
+    memory.add(tool("c", "f", "all done"))
+    assert texts(memory.context())[2:] == ["f({})", "all done"]
+    assert memory.size() == 104
+
+
+def test_facts_of_the_long_term_are_not_crowded_out() -> None:
+    memory = GradedMemory(SMALL)
+    memory.add(user("task"))
+    facts = [memory.add(assistant(f"fact {number} is kept")) for number in range(60)]
+    memory.commit_to_long_term(*[fact.id for fact in facts])
+    memory.extend([assistant(f"step {number} of the work") for number in range(60)])
+    shown = memory.context()
+    assert shown.index(facts[-1]) >= 5
+    assert texts(shown)[-1] == "step 59 of the work"
+
+
+def test_sources_are_in_the_order_of_time() -> None:
+    memory = filled()
+    first, second, third = memory.messages("short")[2:5]
+    summary = memory.compressed([second.id, first.id], "s")
+    assert memory.sources(summary.id) == [first, second]
+    again = memory.compressed([third.id, summary.id], "s")
+    assert memory.sources(again.id) == [summary, third]
+
+
+def test_a_search_may_look_into_what_was_compressed() -> None:
+    memory = GradedMemory(SMALL, compressor=Says())
+    memory.add(user("task"))
+    fact = memory.add(assistant("The gate code is 4711."))
+    for number in range(400):
+        memory.add(assistant(f"step {number} of the work"))
+        run(memory.compress_overdue())
+    assert memory.status().compressions > 4
+    assert memory.search("gate code") == []
+    (found,) = memory.search("gate code", compressed=True)
+    assert (found.message, found.tier) == (fact, Tier.MEDIUM)
+    assert memory.tier(found.reason.summary) is Tier.MEDIUM
+    assert found.reason.score == found.reason.relevance == 1.0
+    (here,) = memory.search("task", compressed=True)
+    assert here.reason.summary == ""
+    assert len(memory.search("work", 3, compressed=True)) == 3
+    memory.retract(fact.id, "it was changed")
+    assert memory.search("gate code", compressed=True) == []
+
+
+@pytest.mark.parametrize(
+    ("named", "reason"),
+    [
+        ({"compressor": "extractive"}, "compressor must be a policy with the method"),
+        ({"compressor": Extractive}, "compressor must be a policy with the method"),
+        ({"recall": "x"}, "recall must be a policy with the method choose"),
+        ({"recall": Recall}, "recall must be a policy with the method choose"),
+    ],
+)
+def test_what_is_no_policy_is_refused_at_once(named: Any, reason: str) -> None:
+    with pytest.raises(TypeError, match=reason):
+        GradedMemory(SMALL, **named)
+
+
+def test_a_compressor_must_say_whether_it_compresses() -> None:
+    class Silent:
+        def compress(self, messages: Sequence[Message], budget_tokens: int) -> str:
+            return "x"
+
+    with pytest.raises(TypeError, match=r"compressor\.compresses must be"):
+        GradedMemory(SMALL, compressor=Silent())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "reason"),
+    [
+        (lambda m: m.commit_to_long_term(["a"]), TypeError, "id must be"),
+        (lambda m: m.tier(["a"]), TypeError, "id must be"),
+        (lambda m: m.set_task(["a"]), TypeError, "id must be"),
+        (lambda m: m.compressed([["a"]], "s"), TypeError, "ids must be"),
+        (lambda m: m.compressed(None, "s"), TypeError, "ids must be a sequence"),
+        (lambda m: m.compressed("abc", "s"), TypeError, "ids must be a sequence"),
+        (
+            lambda m: m.messages("bogus"),
+            ValueError,
+            "tier must be one of short, medium, long, got 'bogus'",
+        ),
+        (lambda m: m.size(3), ValueError, "tier must be one of short, medium, long"),
+        (lambda m: m.search("x", 0), ValueError, "limit must be at least 1, got 0"),
+        (lambda m: m.search(None), TypeError, "text must be"),
+        (lambda m: m.search("x", compressed=1), TypeError, "compressed must be"),
+        (lambda m: m.recall(None), TypeError, "question must be"),
+    ],
+)
+def test_errors_name_the_argument(call: Any, error: Any, reason: str) -> None:
+    memory = filled(n=3)
+    with pytest.raises(error, match=f"^{reason}"):
+        call(memory)
+    assert memory.size() == 5
 
 
 def test_size_counts_each_message_once() -> None:
@@ -550,7 +863,7 @@ def test_a_call_never_loses_its_outputs() -> None:
 
 def test_nothing_is_overdue_for_a_compressor_that_never_compresses() -> None:
     memory = filled(Nothing())
-    assert memory.status().overdue
+    assert not memory.status().overdue
     assert memory.overdue() is None
     assert run(memory.compress_overdue()) is None
     assert memory.status().failures == 0

@@ -165,3 +165,8 @@ def test_the_text_of_a_message_shows_calls_and_outputs_but_no_thinking() -> None
     ).message("a")
     assert message.text == "Let me look.\nls({})\n[a/b]"
     assert tool("c", "ls", "one\ntwo").message("b").text == "one\ntwo"
+
+
+def test_arguments_too_deep_to_read_are_given_as_text() -> None:
+    deep = "[" * 200_000
+    assert ToolCall("a", "f", deep).parsed() == deep

@@ -28,7 +28,16 @@ from hypothesis.stateful import (
 
 from memory import open_journal
 from memory.graded.memory import GradedMemory, Overdue
-from memory.graded.messages import Draft, ToolCall, assistant, system, tool, user
+from memory.graded.messages import (
+    Draft,
+    ToolCall,
+    ToolOutput,
+    assistant,
+    draft,
+    system,
+    tool,
+    user,
+)
 from memory.graded.settings import GradedSettings
 from memory.graded.tiers import Tier
 from memory.policies import Retention
@@ -122,9 +131,31 @@ class Conversation(RuleBasedStateMachine):
         self.calls += 1
         self.add(worker, assistant(ToolCall(f"c{self.calls % 3}", "f")))
 
-    @rule(worker=st.integers(0, 1), number=st.integers(0, 3))
-    def answer(self, worker: int, number: int) -> None:
-        self.add(worker, tool(f"c{number}", "f", "an answer"))
+    @rule(
+        worker=st.integers(0, 1),
+        number=st.integers(0, 3),
+        outcome=st.sampled_from(["success", "in_progress"]),
+    )
+    def answer(self, worker: int, number: int, outcome: str) -> None:
+        self.add(worker, tool(f"c{number}", "f", "an answer", outcome))
+
+    @rule(worker=st.integers(0, 1), number=st.integers(0, 2))
+    def answer_several(self, worker: int, number: int) -> None:
+        outputs = [ToolOutput(f"c{one}", "f", "x") for one in (number, number + 1)]
+        self.add(worker, draft("tool", *outputs))
+
+    @rule(worker=st.integers(0, 1), data=st.data())
+    def correct(self, worker: int, data: st.DataObject) -> None:
+        memory = self.workers[worker]
+        id_, by = self.pick(worker, data), self.pick(worker, data)
+        if id_ is None or by is None or id_ == by:
+            return
+        before = in_tiers(memory)
+        memory.supersede(id_, by, "wrong")
+        assert by in memory
+        gone = [one for one in before if one not in memory]
+        assert id_ in gone
+        self.removed |= behind(memory, gone)
 
     def pick(self, worker: int, data: st.DataObject) -> str | None:
         self.workers[worker].sync()

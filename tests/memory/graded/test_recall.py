@@ -36,8 +36,8 @@ def test_the_parts_of_a_score_are_worked_by_hand(rng: np.random.Generator) -> No
     recall = Recall(relevance=2.0, recency=0.5, half_life_messages=10.0, long=0.25)
     seen = candidates([4.0, 1.0], [20, 10], [2, 0])
     first, second = recall.choose(seen, 5, rng)
-    assert (first.place, first.reason) == (0, (2.375, 2.0, 0.125, 0.25, 1.0, None))
-    assert (second.place, second.reason) == (1, (0.75, 0.5, 0.25, 0.0, 1.0, None))
+    assert (first.place, first.reason) == (0, (2.375, 2.0, 0.125, 0.25, 1.0, None, ""))
+    assert (second.place, second.reason) == (1, (0.75, 0.5, 0.25, 0.0, 1.0, None, ""))
 
 
 def test_the_same_question_twice_has_the_same_answer() -> None:

@@ -117,10 +117,11 @@ def corrupted(content: bytes) -> list[bytes]:
         json.dumps({**document, "version": 9}).encode(),
         json.dumps(tampered).encode(),
         json.dumps({**document, "messages": [{"id": "a"}]}).encode(),
+        b"[" * 200_000,
     ]
 
 
-@pytest.mark.parametrize("number", range(9))
+@pytest.mark.parametrize("number", range(10))
 def test_a_corrupt_file_is_refused_by_every_call_and_kept_aside(
     number: int, tmp_path: Path
 ) -> None:
@@ -179,6 +180,61 @@ def test_two_instances_on_one_path_see_each_other(tmp_path: Path) -> None:
     assert ids(one) == ids(two) == ["from one", "from two", "from one again"]
     run(two.remove("from one"))
     assert run(one.get("from one")) is None
+
+
+def test_a_link_is_followed_and_stays_one(tmp_path: Path) -> None:
+    path, link = tmp_path / "real" / "m.json", tmp_path / "link.json"
+    run(FileStorage(path).add(message("a")))
+    link.symlink_to(path)
+    one, two = FileStorage(path), FileStorage(link)
+    run(two.add(message("b")))
+    run(one.add(message("c")))
+    assert link.is_symlink()
+    assert ids(one) == ids(two) == ["a", "b", "c"]
+    assert [one.name for one in tmp_path.iterdir() if one.is_file()] == ["link.json"]
+
+
+def test_a_file_keeps_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    storage = FileStorage(path)
+    run(storage.add(message("a")))
+    path.chmod(0o600)
+    run(storage.add(message("b")))
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_a_killed_writer_left_behind_goes_with_the_next_change(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "m.json"
+    run(FileStorage(path).add(message("a")))
+    (tmp_path / ".m.json.new").write_bytes(b"half")
+    assert not run(FileStorage(path).remove("nobody"))
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["m.json", "m.json.lock"]
+
+
+def test_nothing_is_made_where_there_is_nothing_to_remove(tmp_path: Path) -> None:
+    storage = FileStorage(tmp_path / "deep" / "m.json")
+    assert not run(storage.remove("a"))
+    run(storage.clear())
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        (lambda s: s.search("x", limit=-1), "limit must be at least 1, got -1"),
+        (lambda s: s.search("x", limit="2"), "limit must be an integer, got '2'"),
+        (lambda s: s.search(None), "query must be"),
+        (lambda s: s.get([1]), "id must be"),
+        (lambda s: s.remove([1]), "id must be"),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_refused_by_name(
+    storage: Storage, call: Any, reason: str
+) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"^{reason}"):
+        run(call(storage))
 
 
 def write_many(path: Path, name: str, n: int) -> None:

@@ -20,12 +20,13 @@ from memory.graded.events import (
     Removed,
     Tasked,
     Uncompressed,
+    Voided,
     row,
 )
 from memory.graded.groups import Groups
 from memory.graded.messages import Role
 from memory.graded.settings import GradedSettings
-from memory.graded.tiers import Tier, Tiers
+from memory.graded.tiers import ABANDONED_AFTER_MESSAGES, Tier, Tiers
 from memory.retention.keep_living import KeepLiving
 
 
@@ -171,6 +172,95 @@ def test_an_output_without_its_call_is_an_orphan() -> None:
     )
 
 
+def test_an_output_follows_its_call_to_the_long_term() -> None:
+    tiers = folded(
+        added("t", "user"),
+        added("c", calls=("1",)),
+        Committed("", "k", ("c",)),
+        added("o", "tool", answers=("1",)),
+        added("again", "tool", answers=("1",)),
+    )
+    assert tiers.ids(Tier.LONG) == ("c", "o", "again")
+    tiers.apply(tiers.seq + 1, row(Cleared("", "l", False)))
+    assert tiers.ids(Tier.LONG) == ("c", "o", "again")
+    tiers.apply(tiers.seq + 1, row(Removed("", "m", "", ("c",))))
+    assert len(tiers) == 0
+
+
+def test_an_output_that_joins_calls_of_two_tiers_takes_all_to_the_long_term() -> None:
+    tiers = folded(
+        added("a", calls=("1",)),
+        added("b", calls=("2",)),
+        Committed("", "k", ("a",)),
+        added("o", "tool", answers=("1", "2")),
+    )
+    assert tiers.ids(Tier.LONG) == ("a", "b", "o")
+
+
+def test_an_output_that_came_first_stands_behind_its_call() -> None:
+    tiers = folded(
+        added("o", "tool", answers=("1",)), added("x"), added("c", calls=("1",))
+    )
+    assert tiers.ids(Tier.SHORT) == ("x", "c", "o")
+    assert tiers.place("o").order == 3
+    assert tiers.order == 4
+    # One that was committed takes its call along.
+    tiers = folded(
+        added("o", "tool", answers=("1",)),
+        Committed("", "k", ("o",)),
+        added("c", calls=("1",)),
+    )
+    assert tiers.ids(Tier.LONG) == ("c", "o")
+
+
+def test_a_call_is_given_up_after_a_while_or_when_the_user_goes_on() -> None:
+    start = [added("t", "user"), added("c", calls=("1",))]
+    then = [added(f"m{number}") for number in range(ABANDONED_AFTER_MESSAGES)]
+    assert "unanswered" in str(folded(*start, *then[:-1]).objection(("c",)))
+    assert folded(*start, *then).objection(("c",)) is None
+    assert folded(*start, added("q", "user")).objection(("c",)) is None
+
+
+def superseded(*events: Own, id: str, by: str) -> Tiers:
+    tiers = folded(*events)
+    event = codec.Superseded("", id, "k", "corrected", by)
+    tiers.apply(tiers.seq + 1, codec.row(event))
+    return tiers
+
+
+def test_an_output_that_supersedes_another_takes_its_place() -> None:
+    start = [
+        added("c", calls=("1",)),
+        added("o", "tool", answers=("1",)),
+        added("right", "tool", answers=("1",)),
+    ]
+    tiers = superseded(*start, id="o", by="right")
+    assert tiers.groups.members("c") == ("c", "right")
+    assert tiers.ids(Tier.SHORT) == ("c", "right")
+    # What is no output of the call takes no place: the call goes, the other one stays.
+    tiers = superseded(*start[:2], added("x"), id="o", by="x")
+    assert tiers.ids(Tier.SHORT) == ("x",)
+    assert superseded(*start, id="c", by="right").ids(Tier.SHORT) == ("right",)
+
+
+def test_summaries_that_come_too_late_again_and_again_are_waited_for() -> None:
+    settings = GradedSettings(backoff_messages=2)
+    late = [Voided("", f"k{number}") for number in range(4)]
+    waits = [folded(*late[:n], settings=settings).messages_to_wait for n in range(5)]
+    assert waits == [0, 0, 2, 4, 8]
+    tiers = folded(added("a"), *late, Compressed("", "s", ("a",), 1, 7))
+    assert (tiers.n_void, tiers.voids, tiers.messages_to_wait) == (4, 0, 0)
+
+
+def test_what_its_own_reader_refuses_is_never_written() -> None:
+    with pytest.raises(TypeError, match=r"tokens must be an integer, got 2\.0"):
+        row(added("a", tokens=2.0))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="tokens must be at least 0, got -1"):
+        row(added("a", tokens=-1))
+    with pytest.raises(TypeError, match="everything must be"):
+        row(Cleared("", "k", 1))  # type: ignore[arg-type]
+
+
 def test_one_output_may_answer_calls_of_several_messages() -> None:
     groups = Groups()
     groups.add("a", ["1"], [], [])
@@ -182,7 +272,8 @@ def test_one_output_may_answer_calls_of_several_messages() -> None:
     assert groups.members("p") == ("a", "b", "o", "p")
     assert groups.n_open == 0
     groups.drop("b")
-    assert groups.members("a") == ("a",)
+    assert groups.members("a") == ("a", "o")
+    assert groups.orphans == ("p",)
 
 
 def test_the_long_term_is_in_the_order_of_time_not_of_commitment() -> None:
@@ -236,6 +327,7 @@ def test_a_score_has_no_place_among_messages() -> None:
         ["added/1", "", "a", "user", 3, 7, {"calls": "x"}],
         ["compressed/1", "", "s", "a", 3, 7],
         ["cleared/1", "", "k", 1],
+        ["voided/1", "", 3],
         ["removed/1", "", "k", "", [3]],
     ],
 )
@@ -275,6 +367,7 @@ events = st.one_of(
         time=st.floats(0, 9),
     ),
     st.builds(Uncompressed, st.just(""), names, names),
+    st.builds(Voided, st.just(""), names),
     st.builds(Committed, st.just(""), names, few),
     st.builds(Removed, st.just(""), names, names, few),
     st.builds(Tasked, st.just(""), names, names),
@@ -325,7 +418,8 @@ def test_a_fold_restored_from_its_document_goes_on_as_if_never_stopped(
             orders = [one.order for one in places[tier]]
             assert orders == sorted(orders)
         for id_ in [one for tier in Tier for one in went_on.ids(tier)]:
+            # A group is whole, and in one tier.
             assert all(
-                went_on.tier(member) is not None
+                went_on.tier(member) is went_on.tier(id_)
                 for member in went_on.groups.members(id_)
             )
