@@ -9,7 +9,7 @@ may wait.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -267,7 +267,7 @@ class GradedMemory(Recollection[Tiers, Message]):
             found: dict[str, tuple[str, ...]] = {}
             for message in self.messages():
                 if message.provenance.inputs and message.sender == _COMPRESSOR:
-                    wrong = tuple(self._wrong(message, {}))
+                    wrong = tuple(self._wrong(message))
                     if wrong:
                         found[message.id] = wrong
             return found
@@ -447,8 +447,9 @@ class GradedMemory(Recollection[Tiers, Message]):
             due = None if self._compressing else self.overdue()
             if due is None:
                 return None
+            compress = self.compressor.compress
             self._compressing = True
-        job = in_thread(self.compressor.compress, due.messages, due.budget_tokens)
+        job = in_thread(compress, due.messages, due.budget_tokens)
         try:
             try:
                 summary = await asyncio.wrap_future(job)
@@ -602,18 +603,27 @@ class GradedMemory(Recollection[Tiers, Message]):
         """Returns the time of a message, where retention may ask for it."""
         return message.time if self._tiers.archive.accounts else 0.0
 
-    def _wrong(self, message: Message, seen: dict[str, None]) -> list[str]:
+    def _wrong(self, message: Message) -> list[str]:
         """Returns the ids of retracted messages that ``message`` was made of."""
-        wrong: list[str] = []
-        for source in self._records(message.provenance.inputs):
-            if source.id in seen:
-                continue
-            seen[source.id] = None
-            if self._amended(source).status is not Status.VALID:
-                wrong.append(source.id)
-            if source.sender == _COMPRESSOR:
-                wrong += self._wrong(source, seen)
-        return wrong
+        return [
+            source.id
+            for source in self._ancestry(message)
+            if self._amended(source).status is not Status.VALID
+        ]
+
+    def _ancestry(self, message: Message) -> Iterator[Message]:
+        """Yields what ``message`` was made of, each once, summaries before their own."""
+        seen: dict[str, None] = {}
+        # No recursion: a memory that lives long has summaries of summaries of summaries.
+        waiting = [message]
+        while waiting:
+            one = waiting.pop()
+            if one is not message:
+                yield one
+            if one.sender == _COMPRESSOR:
+                inputs = [id_ for id_ in one.provenance.inputs if id_ not in seen]
+                seen.update(dict.fromkeys(inputs))
+                waiting += reversed(self._records(inputs))
 
     def _all(self, ids: Sequence[str]) -> list[Message]:
         """Returns the messages called ``ids``, all of them, and keeps them at hand.
@@ -681,7 +691,7 @@ class GradedMemory(Recollection[Tiers, Message]):
         for tier in Tier:
             for message in self._all(self._tiers.ids(tier)):
                 found[message.id] = (message, tier, "")
-                for source in self._behind(message, {}):
+                for source in self._behind(message):
                     found.setdefault(source.id, (source, tier, message.id))
         reasons = deep(
             {id_: one.text for id_, (one, _, _) in found.items()}, text, limit
@@ -692,20 +702,14 @@ class GradedMemory(Recollection[Tiers, Message]):
             for message, tier, summary in [found[id_]]
         ]
 
-    def _behind(self, message: Message, seen: dict[str, None]) -> list[Message]:
+    def _behind(self, message: Message) -> list[Message]:
         """Returns what a summary was made of in the end, without what is wrong."""
-        if message.sender != _COMPRESSOR:
-            return []
-        behind: list[Message] = []
-        for source in self._records(message.provenance.inputs):
-            if source.id in seen:
-                continue
-            seen[source.id] = None
-            if source.sender == _COMPRESSOR and source.provenance.inputs:
-                behind += self._behind(source, seen)
-            elif self._amended(source).status is Status.VALID:
-                behind.append(source)
-        return behind
+        return [
+            source
+            for source in self._ancestry(message)
+            if not (source.sender == _COMPRESSOR and source.provenance.inputs)
+            and self._amended(source).status is Status.VALID
+        ]
 
     def _recalled(
         self, question: str, size: int, policy: Recall, rng: np.random.Generator

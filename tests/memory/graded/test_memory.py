@@ -652,6 +652,28 @@ def test_a_search_may_look_into_what_was_compressed() -> None:
     assert memory.search("gate code", compressed=True) == []
 
 
+def test_summaries_of_summaries_may_be_as_deep_as_a_memory_lives_long() -> None:
+    memory = GradedMemory(SMALL)
+    fact = memory.add(assistant("The gate code is 4711."))
+    newest = fact.id
+    for _ in range(1_200):
+        more = memory.add(assistant("some more of the work"))
+        newest = memory.compressed([newest, more.id], "s").id
+    (found,) = memory.search("gate", compressed=True)
+    assert (found.message, found.reason.summary) == (fact, newest)
+    memory.retract(fact.id, "it was changed")
+    assert memory.tainted() == {newest: (fact.id,)}
+
+
+def test_a_compressor_without_its_method_does_not_stay_at_work() -> None:
+    memory = filled()
+    memory.compressor = type("Odd", (), {"compresses": True})()
+    with pytest.raises(AttributeError):
+        run(memory.compress_overdue())
+    memory.compressor = Says()
+    assert run(memory.compress_overdue()) is not None
+
+
 @pytest.mark.parametrize(
     ("named", "reason"),
     [
