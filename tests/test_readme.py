@@ -45,6 +45,31 @@ def test_what_the_readme_says_of_the_controls_is_so() -> None:
     assert len(runs) == 3840
 
 
+def test_every_finding_of_another_study_is_that_of_its_results() -> None:
+    line = re.compile(r"\| \[(\w+)\]\(results/\1/report\.html\) \| (.*?) \| (.*?) \|")
+    found = [match for row in README.splitlines() if (match := line.match(row))]
+    assert {match[1] for match in found} == {
+        "islands",
+        "retention",
+        "recall_facts",
+        "recall_exploration",
+        "compression",
+    }
+    for match in found:
+        folder = ROOT / "results" / match[1]
+        tables = [
+            pd.read_csv(folder / f"{name}.csv")
+            for name in ("contrasts", "secondary")
+            if (folder / f"{name}.csv").exists()
+        ]
+        rows = pd.concat(tables)
+        (row,) = [r for _, r in rows.iterrows() if r["question"] == match[2]]
+        low, high = row["interval_random_low"], row["interval_random_high"]
+        assert match[3] == (
+            f"{row['verdict']}: {row['effect']:+.4f} [{low:+.4f}, {high:+.4f}]"
+        )
+
+
 def test_every_link_of_the_documents_leads_somewhere() -> None:
     for path in [
         *ROOT.glob("*.md"),
