@@ -716,10 +716,9 @@ class EvolutionaryMemory(Recollection[Population, Solution]):
                 self._population.rehearse(event)
             row = codec.row(event)
             key = self._key(solution.id)
-            if self._following.append(key, row, body):
-                self._keep(solution)
-            elif self._following.journal.fetch([key])[0] != body:
+            if not self._following.put(key, row, body):
                 return False
+            self._keep(solution)
             return True
 
     def _announced(

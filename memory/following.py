@@ -133,6 +133,14 @@ class Following(Generic[F]):
                     self.compact()
         return new
 
+    def put(self, key: str, row: bytes, body: bytes) -> bool:
+        """Appends an entry; returns false where another one has its key.
+
+        Where a reply was lost and the store sent the append again, the entry that is
+        there already is this very one. So ``body`` must tell it from others.
+        """
+        return self.append(key, row, body) or self.journal.fetch([key])[0] == body
+
     def sync(self, *, opening: bool = False) -> int:
         """Folds in what the journal holds beyond ``seq``; returns how many entries.
 

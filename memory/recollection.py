@@ -338,10 +338,7 @@ class Recollection(ABC, Generic[F, R]):
         while True:
             key = self._following.key("amended", self._minted())
             written = row(key)
-            if self._following.append(key, written, written):
-                return key
-            # Where a reply was lost, the entry that is there already is this one.
-            if self._following.journal.fetch([key])[0] == written:
+            if self._following.put(key, written, written):
                 return key
             self._following.sync()
 

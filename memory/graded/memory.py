@@ -544,7 +544,7 @@ class GradedMemory(Recollection[Tiers, Message]):
         while True:
             message = make(self._minted())
             key = self._key(message.id)
-            if self._following.append(key, row(message), codec.body(message)):
+            if self._following.put(key, row(message), codec.body(message)):
                 self._keep(message)
                 return message
             self._following.sync()

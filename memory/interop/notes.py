@@ -110,7 +110,8 @@ class Notes:
             # The place in the journal makes the name new, unless others went ahead.
             name = self._random.identifier(self._following.fold.seq)
             key = self._following.key("noted", name)
-            if self._following.append(key, codec.encoded(row), b""):
+            written = codec.encoded(row)
+            if self._following.put(key, written, written):
                 return
             self._following.sync()
 

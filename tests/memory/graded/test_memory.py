@@ -1193,3 +1193,23 @@ def test_adding_costs_the_same_however_many_there_are() -> None:
         seconds.append(time.perf_counter() - start)
     # Linear growth would make the last block many times as slow as the first.
     assert min(seconds[4:]) < 3 * min(seconds[:4])
+
+
+class LosesReplies(InMemoryJournal):
+    """Appends, and says that somebody else had: as after a lost reply."""
+
+    losing = False
+
+    def append_and_read(self, *arguments: Any) -> Any:
+        done = super().append_and_read(*arguments)
+        return done._replace(new=False) if self.losing else done
+
+
+def test_a_message_whose_reply_was_lost_is_added_once() -> None:
+    journal = LosesReplies()
+    memory = GradedMemory(journal=journal)
+    journal.losing = True
+    added = [memory.add(user("the same words")) for _ in range(4)]
+    assert [one.id for one in memory.messages()] == [one.id for one in added]
+    memory.retract(added[0].id, "wrong")
+    assert len(memory) == 3

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memory import ConfigurationMismatch, Settings
+from memory import ConfigurationMismatch, InMemoryJournal, KeyedRandom, Settings
 from memory.interop.loongflow import (
     InMemory,
     MemoryFactory,
@@ -22,6 +22,7 @@ from memory.interop.loongflow import (
     StoredMemory,
 )
 from memory.interop.loongflow_memory import JournalMemory
+from memory.interop.notes import Notes
 from memory.retention.keep_living import KeepLiving
 from memory.stores.urls import purge
 from memory.temperature.fixed import Fixed
@@ -643,3 +644,14 @@ def test_a_solution_is_updated_by_known_names_only() -> None:
     with pytest.raises(TypeError, match="takes dictionaries and Solutions"):
         solution.update(3)
     assert solution.score == 2.0
+
+
+def test_a_note_whose_reply_was_lost_counts_once() -> None:
+    class LosesReplies(InMemoryJournal):
+        def append_and_read(self, *arguments: Any) -> Any:
+            return super().append_and_read(*arguments)._replace(new=False)
+
+    notes = Notes(LosesReplies(), "notes", KeyedRandom(0))
+    for _ in range(3):
+        notes.add("a", {"sample_cnt": 1})
+    assert notes.added("a") == {"sample_cnt": 3}
